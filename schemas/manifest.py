@@ -1,0 +1,55 @@
+"""The manifest: the list of routes as the user wrote it, the contract of coverage.
+
+Here: validated entries with the place they came from. Not here: identity (`tasks/normalize.py`), reading (`tasks/load/`).
+"""
+
+from dataclasses import dataclass
+
+from schemas.route import Expectation, Journey
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestEntry:
+    """One raw entry. `where` names it in messages (`routes[3]`, `line 7`)."""
+
+    url: str
+    where: str
+    auth: str | None = None
+    journey: Journey | None = None
+    priority: int | None = None
+    violation_density: float | None = None
+    monthly_views: float | None = None
+    owner: str | None = None
+    tags: tuple[str, ...] = ()
+    ready: str | None = None
+    expect: Expectation = Expectation()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFailure:
+    """A child of the source (a sitemap of an index) that could not be read: the estate is not smaller for it."""
+
+    source: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A validated source of routes.
+
+    Attributes:
+        source: what the user named, with secrets redacted.
+        digest: SHA-256 of what was read.
+        failures: children that could not be read; any makes the run `Incomplete`.
+        warnings: what a person should know, one sentence each.
+    """
+
+    source: str
+    digest: str
+    entries: tuple[ManifestEntry, ...]
+    estate: str | None = None
+    default_journey: Journey = Journey.PRIMARY
+    exclude: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    failures: tuple[SourceFailure, ...] = ()
+    warnings: tuple[str, ...] = ()

@@ -1,0 +1,179 @@
+"""The frozen plan of a run: which shard scans which route, and everything later stages need to stay pure.
+
+Here: rows, header, and the plan's own check. Not here: packing (`tasks/plan.py`), storing (`tasks/store.py`).
+Next: each shard reads its rows (`tasks/scan/`), the fold compares with all of them (`tasks/converge.py`).
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+
+from schemas.engine import EngineBuild
+from schemas.errors import IntegrityError
+from schemas.manifest import SourceFailure
+from schemas.occurrence import canonical_json
+from schemas.route import Expectation, RouteKey
+from schemas.settings import IdentitySwitches, ScanSettings
+
+PLAN_FORMAT = 1
+NOT_IN_PLAN_ID = ("plan_id", "run_id", "created_at", "source", "manifest_digest")
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRoute:
+    """One row of `plan.parquet`.
+
+    Attributes:
+        position: place within the shard, from 0: priority first, then heaviest first.
+        load_ms: what the route is thought to cost. has_history: whether that comes from its own samples.
+        deadline_ms: the lease of one visit.
+        was_html: a past run scanned it, so a file in its place is a wrong page.
+        accepted_outcome: outcome in which the policy accepts the route as known to be broken.
+    """
+
+    task_id: str
+    route: str
+    auth: str | None
+    url: str
+    aliases: tuple[str, ...]
+    journey: str
+    journey_is_explicit: bool
+    priority: int
+    owner: str | None
+    tags: tuple[str, ...]
+    ready: str | None
+    expect_status: int | None
+    expect_url: str | None
+    expect_title: str | None
+    expect_selector: str | None
+    shard_index: int
+    position: int
+    load_ms: int
+    has_history: bool
+    deadline_ms: int
+    was_html: bool
+    accepted_outcome: str | None = None
+    accepted_reason: str | None = None
+    is_in_scope: bool = True
+    carried_from_run_id: str | None = None
+    carried_date: str | None = None
+
+    @property
+    def key(self) -> RouteKey:
+        return RouteKey(self.route, self.auth)
+
+    @property
+    def expect(self) -> Expectation:
+        return Expectation(self.expect_status, self.expect_url, self.expect_title, self.expect_selector)
+
+
+@dataclass(frozen=True, slots=True)
+class ShardLoad:
+    """What the plan gives to one shard. No shard mixes profiles."""
+
+    shard_index: int
+    auth: str | None
+    route_count: int
+    load_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """An address that the manifest has and the plan leaves out, with the pattern that says so."""
+
+    url: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanHeader:
+    """`plan.json`: written last, it commits the plan.
+
+    Attributes:
+        method: `lpt`, or `hash` where no history was usable.
+        shard_count_reason: why there are so many shards, for people.
+        imbalance: heaviest shard over the mean. lower_bound_ms: no packing can have a smaller makespan.
+        no_history_ratio: share of routes without usable samples.
+        browser_version: None where the plan was made without a browser; then the receipts must agree.
+        last_full_run_id, last_full_route_count: what `max_shrink` compares with.
+    """
+
+    plan_id: str
+    run_id: str
+    estate: str
+    created_at: str
+    source: str
+    manifest_digest: str
+    program_version: str
+    shard_count: int
+    shard_count_reason: str
+    method: str
+    shards: tuple[ShardLoad, ...]
+    route_count: int
+    makespan_ms: int
+    imbalance: float
+    lower_bound_ms: int
+    no_history_ratio: float
+    scope: str
+    identity: IdentitySwitches
+    scan: ScanSettings
+    engine: EngineBuild
+    browser_version: str | None
+    excluded: tuple[Excluded, ...]
+    source_failures: tuple[SourceFailure, ...]
+    warnings: tuple[str, ...]
+    last_full_run_id: str | None = None
+    last_full_route_count: int | None = None
+    format_version: int = PLAN_FORMAT
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Header and rows; rows are sorted by shard, then position."""
+
+    header: PlanHeader
+    routes: tuple[PlannedRoute, ...]
+
+    def shard(self, shard_index: int) -> tuple[PlannedRoute, ...]:
+        """Return the rows of one shard in scan order."""
+        return tuple(row for row in self.routes if row.shard_index == shard_index)
+
+    @property
+    def computed_id(self) -> str:
+        """SHA-256 of the canonical JSON of header and rows, without run id, dates, source and manifest digest."""
+        header = {name: value for name, value in asdict(self.header).items() if name not in NOT_IN_PLAN_ID}
+        text = canonical_json({"header": header, "routes": [asdict(row) for row in self.routes]})
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def sealed(self) -> "Plan":
+        """Return the plan with its own id in the header."""
+        return Plan(replace(self.header, plan_id=self.computed_id), self.routes)
+
+    def check(self) -> None:
+        """Hold the plan against itself.
+
+        Raises:
+            IntegrityError: a route twice, a shard that is empty or unknown, or counts and id that do not add up.
+        """
+        faults = list(_plan_faults(self.header, self.routes))
+        if self.header.plan_id != self.computed_id:
+            faults.append("plan_id is not the digest of the rows")
+        if faults:
+            raise IntegrityError("plan", "; ".join(faults))
+
+
+def _plan_faults(header: PlanHeader, routes: Sequence[PlannedRoute]) -> Sequence[str]:
+    faults = []
+    doubled = [task_id for task_id, count in Counter(row.task_id for row in routes).items() if count > 1]
+    if doubled:
+        faults.append(f"{len(doubled)} routes are planned twice")
+    if Counter(row.shard_index for row in routes) != {s.shard_index: s.route_count for s in header.shards}:
+        faults.append("shards of the rows are not the shards of the header")
+    if [s.shard_index for s in header.shards] != list(range(header.shard_count)) or header.shard_count == 0:
+        faults.append("shard indexes are not 0 to shard_count - 1")
+    if any(s.route_count == 0 for s in header.shards):
+        faults.append("a shard is empty")
+    if len(routes) != header.route_count:
+        faults.append(f"{len(routes)} rows for {header.route_count} routes")
+    return faults

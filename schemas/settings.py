@@ -1,0 +1,68 @@
+"""Settings that are in force, after flags, environment and `fanfold.yaml` were merged.
+
+Here: defaults and the three groups that other parts need apart: identity switches and scan settings are pinned in the
+plan, the rest may change between attempts. Not here: reading them (`tasks/load/`, `flows/`).
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+NOISE_PARAMETERS = ("utm_*", "gclid", "fbclid", "msclkid", "dclid", "gbraid", "wbraid", "mc_cid", "mc_eid", "_ga", "_gl")
+SECRET_PARAMETERS = ("token", "access_token", "api_key", "apikey", "key", "password", "passwd", "pwd", "secret",
+                     "session", "sessionid", "sid", "auth", "jwt", "signature", "sig", "code")
+DEFAULT_EXCLUDE = ("glob:/admin/**", "glob:/staging/**", "glob:/__preview/**", "glob:/logout")
+
+
+@dataclass(frozen=True, slots=True)
+class IdentitySwitches:
+    """How addresses become identities. A baseline made with other switches is bad input."""
+
+    path_case: Literal["keep", "fold"] = "keep"
+    query: Literal["noise", "drop", "keep"] = "noise"
+    fragment: Literal["routes", "drop"] = "routes"
+    noise_parameters: tuple[str, ...] = NOISE_PARAMETERS
+    secret_parameters: tuple[str, ...] = SECRET_PARAMETERS
+
+
+@dataclass(frozen=True, slots=True)
+class ScanSettings:
+    """What decides findings: pinned in the plan with a digest; a shard that has others refuses before it scans.
+
+    `rules` switches rules on and off by id, on top of the engine's defaults. Times are milliseconds.
+    """
+
+    viewport_width: int = 1280
+    viewport_height: int = 720
+    device_scale: float = 1.0
+    locale: str = "en-US"
+    time_zone: str = "UTC"
+    rules: tuple[tuple[str, bool], ...] = (("target-size", True),)
+    engine_path: str | None = None
+    settle_quiet_ms: int = 500
+    settle_budget_ms: int = 10_000
+    route_retries: int = 2
+    retire_after: int = 200
+    hosts: tuple[str, ...] = ()
+    redirects: Literal["allow", "strict"] = "allow"
+    evidence: Literal["full", "masked", "none"] = "full"
+    secret_parameters: tuple[str, ...] = SECRET_PARAMETERS
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that is in force for one run."""
+
+    store: str = "fanfold-store"
+    estate: str | None = None
+    exclude: tuple[str, ...] = DEFAULT_EXCLUDE
+    shards: int | None = None
+    shards_at_once: int | None = None
+    in_flight: int | None = None
+    shard_retries: int = 2
+    run_budget_ms: int | None = None
+    per_host: int = 16
+    route_deadline_min_ms: int = 30_000
+    route_deadline_max_ms: int = 120_000
+    browser: str | None = None
+    identity: IdentitySwitches = field(default_factory=IdentitySwitches)
+    scan: ScanSettings = field(default_factory=ScanSettings)

@@ -1,0 +1,1 @@
+"""Verbs: one stage of the journey each."""
