@@ -1,0 +1,149 @@
+"""Commit triples and receipts, and read them back with proof.
+
+Here: the commit protocol. A triple (occurrences, rule results, outcomes) counts once its outcomes file is there, which is
+written last and whose footer holds rows and digests of the other two; an attempt counts once its receipt is there.
+Not here: which rows win (`tasks/converge.py`), what is still to scan (`tasks/scan/work.py`).
+Both the shard (it adopts earlier triples) and the fold (`tasks/collect.py`) read through this module.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+import pyarrow as pa
+
+from schemas.errors import IntegrityError
+from schemas.layout import ATTEMPT_PATTERN, TRIPLE_KINDS, RunLayout
+from schemas.receipt import EndedBy, Receipt, TripleRef
+from schemas.shape import arrow_schema, offences_in
+from tasks.store import Store
+
+ROW_SCHEMAS = {"occurrences": "occurrence", "rule_results": "rule_result", "outcomes": "outcome"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Where one shard of one plan keeps its attempts."""
+
+    store: Store
+    run: RunLayout
+    plan_id: str
+    shard_index: int
+
+    def attempts(self) -> list[str]:
+        """List the attempt folders, oldest first (by attempt, then hex)."""
+        names = self.store.names(self.run.shard(self.shard_index))
+        found = [(int(match[1]), match[2], name) for name in names if (match := ATTEMPT_PATTERN.fullmatch(name))]
+        return [name for *_, name in sorted(found)]
+
+    def key(self, attempt_name: str, name: str) -> str:
+        """Key of a file of an attempt."""
+        return f"{self.run.attempt(self.shard_index, attempt_name)}/{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """A verified triple."""
+
+    ref: TripleRef
+    outcomes: pa.Table
+    occurrences: pa.Table
+    rule_results: pa.Table
+
+
+def attempt_number(attempt_name: str) -> int:
+    """Return the number in the name of an attempt folder.
+
+    Raises:
+        IntegrityError: it is no such name.
+    """
+    match = ATTEMPT_PATTERN.fullmatch(attempt_name)
+    if match is None:
+        raise IntegrityError(attempt_name, "is no name of an attempt")
+    return int(match[1])
+
+
+def write_triple(shelf: Shelf, attempt_name: str, number: int, tables: Mapping[str, pa.Table]) -> TripleRef:
+    """Write a triple; its outcomes file comes last and commits it.
+
+    Args:
+        tables: one for each of `TRIPLE_KINDS`, with the Arrow schema of its rows.
+    """
+    footer: dict[str, object] = {
+        "plan_id": shelf.plan_id, "shard_index": shelf.shard_index, "attempt_name": attempt_name, "number": number,
+    }
+    for kind in TRIPLE_KINDS[:-1]:
+        key = shelf.run.triple(shelf.shard_index, attempt_name, kind, number)
+        footer[kind] = {"rows": tables[kind].num_rows, "sha256": shelf.store.write_table(key, tables[kind])}
+    key = shelf.run.triple(shelf.shard_index, attempt_name, "outcomes", number)
+    digest = shelf.store.write_table(key, tables["outcomes"], footer)
+    return TripleRef(attempt_name, number, tables["outcomes"].num_rows, digest)
+
+
+def read_triple(shelf: Shelf, attempt_name: str, number: int, outcomes_digest: str | None = None) -> Triple:
+    """Read a triple and prove it against its footer, its schemas and, if given, the digest in a receipt.
+
+    Raises:
+        IntegrityError: a file is missing, cut, foreign, or not what the footer says.
+    """
+    outcomes, footer, digest = _read(shelf, attempt_name, "outcomes", number)
+    key = shelf.run.triple(shelf.shard_index, attempt_name, "outcomes", number)
+    if outcomes_digest is not None and digest != outcomes_digest:
+        raise IntegrityError(key, "digest is not the one in the receipt")
+    place = {"plan_id": shelf.plan_id, "shard_index": shelf.shard_index, "attempt_name": attempt_name, "number": number}
+    for name, value in place.items():
+        if footer.get(name) != value:
+            raise IntegrityError(key, f"footer says {name} {footer.get(name)!r}, expected {value!r}")
+    tables = {}
+    for kind in TRIPLE_KINDS[:-1]:
+        table, _, digest_found = _read(shelf, attempt_name, kind, number)
+        if footer.get(kind) != {"rows": table.num_rows, "sha256": digest_found}:
+            raise IntegrityError(shelf.run.triple(shelf.shard_index, attempt_name, kind, number),
+                                 "rows or digest are not those in the footer of the outcomes file")
+        tables[kind] = table
+    return Triple(TripleRef(attempt_name, number, outcomes.num_rows, digest), outcomes, **tables)
+
+
+def committed_numbers(shelf: Shelf, attempt_name: str) -> list[int]:
+    """List the triples of an attempt whose outcomes file is there."""
+    names = shelf.store.names(shelf.run.attempt(shelf.shard_index, attempt_name))
+    stems = [name.removeprefix("outcomes-").removesuffix(".parquet") for name in names
+             if name.startswith("outcomes-") and name.endswith(".parquet")]
+    return sorted(int(stem) for stem in stems if stem.isdigit())
+
+
+def write_receipt(shelf: Shelf, receipt: Receipt) -> None:
+    """Write the receipt of an attempt: the last file of its folder."""
+    shelf.store.write_json(shelf.run.receipt(shelf.shard_index, receipt.attempt_name), asdict(receipt))
+
+
+def read_receipt(shelf: Shelf, attempt_name: str) -> Receipt | None:
+    """Read the receipt of an attempt; None where there is none.
+
+    Raises:
+        IntegrityError: it breaks its schema or speaks of another plan, shard or attempt.
+    """
+    key = shelf.run.receipt(shelf.shard_index, attempt_name)
+    try:
+        document = shelf.store.read_json(key)
+    except FileNotFoundError:
+        return None
+    offences = offences_in("receipt", document, key)
+    if offences:
+        raise IntegrityError(key, "; ".join(offence.fault for offence in offences[:3]))
+    said = (document["plan_id"], document["shard_index"], document["attempt_name"])
+    if said != (shelf.plan_id, shelf.shard_index, attempt_name):
+        raise IntegrityError(key, f"is of plan, shard and attempt {said}")
+    document["triples"] = tuple(TripleRef(**triple) for triple in document["triples"])
+    document["ended_by"] = EndedBy(document["ended_by"])
+    return Receipt(**document)
+
+
+def _read(shelf: Shelf, attempt_name: str, kind: str, number: int) -> tuple[pa.Table, dict[str, object], str]:
+    key = shelf.run.triple(shelf.shard_index, attempt_name, kind, number)
+    try:
+        table, footer, digest = shelf.store.read_table(key)
+    except FileNotFoundError:
+        raise IntegrityError(key, "is missing") from None
+    if table.schema != arrow_schema(ROW_SCHEMAS[kind]):
+        raise IntegrityError(key, f"columns are not those of {ROW_SCHEMAS[kind]}.schema.json")
+    return table, footer, digest
