@@ -6,10 +6,11 @@ Next: each shard reads its rows (`tasks/scan/`), the fold compares with all of t
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
-from schemas.engine import EngineBuild
+from schemas.engine import EngineBuild, RuleInfo
 from schemas.errors import IntegrityError
 from schemas.manifest import SourceFailure
 from schemas.occurrence import canonical_json
@@ -177,3 +178,27 @@ def _plan_faults(header: PlanHeader, routes: Sequence[PlannedRoute]) -> Sequence
     if len(routes) != header.route_count:
         faults.append(f"{len(routes)} rows for {header.route_count} routes")
     return faults
+
+
+def header_of(document: Mapping[str, Any]) -> PlanHeader:
+    """Return the header that a `plan.json` holds; the document is known to keep `plan.schema.json`."""
+    scan = {name: _frozen(value) for name, value in document["scan"].items()}
+    engine = {**document["engine"], "rules": tuple(RuleInfo(**_frozen_values(r)) for r in document["engine"]["rules"])}
+    return PlanHeader(**{
+        **document,
+        "shards": tuple(ShardLoad(**shard) for shard in document["shards"]),
+        "identity": IdentitySwitches(**_frozen_values(document["identity"])),
+        "scan": ScanSettings(**scan),
+        "engine": EngineBuild(**engine),
+        "excluded": tuple(Excluded(**one) for one in document["excluded"]),
+        "source_failures": tuple(SourceFailure(**one) for one in document["source_failures"]),
+        "warnings": tuple(document["warnings"]),
+    })
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+
+
+def _frozen_values(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _frozen(value) for name, value in record.items()}

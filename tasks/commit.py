@@ -1,20 +1,21 @@
 """Commit triples and receipts, and read them back with proof.
 
-Here: the commit protocol. A triple (occurrences, rule results, outcomes) counts once its outcomes file is there, which is
-written last and whose footer holds rows and digests of the other two; an attempt counts once its receipt is there.
+Here: the commit protocol. A triple (occurrences, rule results, outcomes) counts once its outcomes file is there, which
+is written last and whose footer holds rows and digests of the other two; an attempt counts once its receipt is there.
 Not here: which rows win (`tasks/converge.py`), what is still to scan (`tasks/scan/work.py`).
 Both the shard (it adopts earlier triples) and the fold (`tasks/collect.py`) read through this module.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.errors import IntegrityError
 from schemas.layout import ATTEMPT_PATTERN, TRIPLE_KINDS, RunLayout
 from schemas.receipt import EndedBy, Receipt, TripleRef
-from schemas.shape import arrow_schema, offences_in
+from schemas.shape import arrow_schema, faults_in, offences_in
 from tasks.store import Store
 
 ROW_SCHEMAS = {"occurrences": "occurrence", "rule_results": "rule_result", "outcomes": "outcome"}
@@ -41,13 +42,26 @@ class Shelf:
 
 
 @dataclass(frozen=True, slots=True)
+class RowFault:
+    """A row of a triple that breaks its schema, or speaks of a route that is not the shard's."""
+
+    kind: str
+    key: str
+    index: int
+    task_id: str
+    reason: str
+    row: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
 class Triple:
-    """A verified triple."""
+    """A verified triple: sound rows in tables, the others as faults. A route with a fault counts as not scanned."""
 
     ref: TripleRef
     outcomes: pa.Table
     occurrences: pa.Table
     rule_results: pa.Table
+    faults: tuple[RowFault, ...] = ()
 
 
 def attempt_number(attempt_name: str) -> int:
@@ -79,8 +93,13 @@ def write_triple(shelf: Shelf, attempt_name: str, number: int, tables: Mapping[s
     return TripleRef(attempt_name, number, tables["outcomes"].num_rows, digest)
 
 
-def read_triple(shelf: Shelf, attempt_name: str, number: int, outcomes_digest: str | None = None) -> Triple:
+def read_triple(
+    shelf: Shelf, attempt_name: str, number: int, task_ids: Collection[str], outcomes_digest: str | None = None
+) -> Triple:
     """Read a triple and prove it against its footer, its schemas and, if given, the digest in a receipt.
+
+    Args:
+        task_ids: routes of the shard; rows of others are faults.
 
     Raises:
         IntegrityError: a file is missing, cut, foreign, or not what the footer says.
@@ -93,14 +112,18 @@ def read_triple(shelf: Shelf, attempt_name: str, number: int, outcomes_digest: s
     for name, value in place.items():
         if footer.get(name) != value:
             raise IntegrityError(key, f"footer says {name} {footer.get(name)!r}, expected {value!r}")
-    tables = {}
+    tables = {"outcomes": outcomes}
     for kind in TRIPLE_KINDS[:-1]:
         table, _, digest_found = _read(shelf, attempt_name, kind, number)
         if footer.get(kind) != {"rows": table.num_rows, "sha256": digest_found}:
             raise IntegrityError(shelf.run.triple(shelf.shard_index, attempt_name, kind, number),
                                  "rows or digest are not those in the footer of the outcomes file")
         tables[kind] = table
-    return Triple(TripleRef(attempt_name, number, outcomes.num_rows, digest), outcomes, **tables)
+    faults = tuple(fault for kind, table in tables.items()
+                   for fault in _row_faults(shelf, kind, attempt_name, number, table, task_ids))
+    faulty = pa.array(sorted({fault.task_id for fault in faults}), pa.string())
+    sound = {kind: table.filter(pc.invert(pc.is_in(table["task_id"], faulty))) for kind, table in tables.items()}
+    return Triple(TripleRef(attempt_name, number, outcomes.num_rows, digest), faults=faults, **sound)
 
 
 def committed_numbers(shelf: Shelf, attempt_name: str) -> list[int]:
@@ -136,6 +159,18 @@ def read_receipt(shelf: Shelf, attempt_name: str) -> Receipt | None:
     document["triples"] = tuple(TripleRef(**triple) for triple in document["triples"])
     document["ended_by"] = EndedBy(document["ended_by"])
     return Receipt(**document)
+
+
+def _row_faults(
+    shelf: Shelf, kind: str, attempt_name: str, number: int, table: pa.Table, task_ids: Collection[str]
+) -> list[RowFault]:
+    reasons = faults_in(ROW_SCHEMAS[kind], table)
+    for index, task_id in enumerate(table["task_id"].to_pylist()):
+        if task_id not in task_ids:
+            reasons.setdefault(index, "speaks of a route that is not in the shard")
+    key = shelf.run.triple(shelf.shard_index, attempt_name, kind, number)
+    rows = ((index, reason, table.slice(index, 1).to_pylist()[0]) for index, reason in sorted(reasons.items()))
+    return [RowFault(kind, key, index, row["task_id"], reason, row) for index, reason, row in rows]
 
 
 def _read(shelf: Shelf, attempt_name: str, kind: str, number: int) -> tuple[pa.Table, dict[str, object], str]:

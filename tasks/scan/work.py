@@ -46,8 +46,7 @@ def decide_work(
     committed: Mapping[str, CommittedRow],
     dead_letters: Mapping[str, TripleName | None],
     deaths: Mapping[str, int],
-    rescan: Mapping[str, bool] | None = None,
-    earlier_in_flow_attempt: frozenset[TripleName] = frozenset(),
+    rescan: frozenset[str] = frozenset(),
 ) -> Work:
     """Decide what an attempt scans: what is not settled, and what the last fold contradicts.
 
@@ -58,14 +57,11 @@ def decide_work(
             A route whose newest row is of another triple was scanned since, so that row counts.
         deaths: how often each `task_id` was in flight when its worker died, within this flow attempt.
         rescan: routes that are scanned again whatever is known of them.
-        earlier_in_flow_attempt: triples that were written by earlier attempts of the same flow attempt. An unsettled
-            row in one of them is final for this flow attempt: only a dead process brought us here again.
     """
     open_routes = [
         route for route in routes
         if route.is_in_scope
-        and ((rescan or {}).get(route.task_id) or _is_open(route.task_id, committed, dead_letters,
-                                                            earlier_in_flow_attempt))
+        and (route.task_id in rescan or _is_open(route.task_id, committed, dead_letters))
     ]
     counts = {route.task_id: deaths.get(route.task_id, 0) for route in open_routes}
     return Work(
@@ -79,13 +75,8 @@ def _is_open(
     task_id: str,
     committed: Mapping[str, CommittedRow],
     dead_letters: Mapping[str, TripleName | None],
-    final: frozenset[TripleName],
 ) -> bool:
     row = committed.get(task_id)
     if row is None:
         return True
-    if row.triple in final:
-        return False
-    if task_id in dead_letters and dead_letters[task_id] in (row.triple, None):
-        return True
-    return not row.outcome.is_settled
+    return not row.outcome.is_settled or dead_letters.get(task_id) == row.triple
