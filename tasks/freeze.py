@@ -1,0 +1,54 @@
+"""Freeze a plan with its snapshot in the run folder, and read it back.
+
+Here: the order of writing (rows and snapshot first, `plan.json` last: it commits the plan) and the proof on reading.
+Not here: making a plan (`tasks/plan.py`). Next: each shard reads its rows, the fold reads all of them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from schemas.errors import IntegrityError
+from schemas.layout import RunLayout
+from schemas.plan import Plan, PlannedRoute, header_of
+from schemas.shape import offences_in, record_of, row_of, table_of
+from tasks.store import Store
+
+POLICY_FILE, SUPPRESSIONS_FILE, BASELINE_FILE = "policy.yaml", "suppressions.yaml", "baseline.json"
+
+
+def write_plan(store: Store, run: RunLayout, plan: Plan, snapshot: Mapping[str, bytes]) -> None:
+    """Write a plan.
+
+    Args:
+        snapshot: files that the run is judged by (`policy.yaml`, `suppressions.yaml`, `baseline.json`), as read.
+
+    Raises:
+        IntegrityError: the plan does not hold together.
+    """
+    plan.check()
+    columns = {"estate": run.estate, "run_id": run.run_id, "run_date": plan.header.created_at[:10]}
+    rows = table_of("plan_route", [columns | row_of(row) for row in plan.routes])
+    for name, data in snapshot.items():
+        store.write(run.file(name), data)
+    store.write_table(run.file("plan.parquet"), rows, {"plan_id": plan.header.plan_id})
+    store.write_json(run.file("plan.json"), asdict(plan.header))
+
+
+def read_plan(store: Store, run: RunLayout) -> Plan:
+    """Read the plan of a run and hold it against itself.
+
+    Raises:
+        FileNotFoundError: no plan was committed.
+        IntegrityError: it breaks its schema, or header and rows are not of one plan.
+    """
+    key = run.file("plan.json")
+    document = store.read_json(key)
+    offences = offences_in("plan", document, key)
+    if offences:
+        raise IntegrityError(key, "; ".join(map(str, offences[:3])))
+    table, footer, _ = store.read_table(run.file("plan.parquet"))
+    if footer.get("plan_id") != document["plan_id"]:
+        raise IntegrityError(run.file("plan.parquet"), "is of another plan than plan.json")
+    plan = Plan(header_of(document), tuple(record_of(PlannedRoute, row) for row in table.to_pylist()))
+    plan.check()
+    return plan
