@@ -1,0 +1,257 @@
+"""The decision on one run, with every fact that led to it, and what it means to a shell and to Prefect.
+
+Here: the record and its document. Not here: deciding (`tasks/gate/`), printing (`flows/`), storing (`tasks/store.py`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import IntEnum, StrEnum
+from typing import Any
+
+from schemas.errors import ContractError
+from schemas.finding import Finding
+from schemas.shape import offences_in
+
+VERDICT_FORMAT = 1
+SHOWN_EXAMPLES = 20
+SHOWN_GROUPS = 10
+
+
+class VerdictKind(StrEnum):
+    """The closed set of verdicts. Bad input never comes so far: it is a `ContractError`."""
+
+    PASSED = "passed"
+    BLOCKED = "blocked"
+    INCOMPLETE = "incomplete"
+
+
+class ExitCode(IntEnum):
+    """What a shell sees; the greater one wins."""
+
+    PASSED = 0
+    BLOCKED = 1
+    INCOMPLETE = 2
+    BAD_INPUT = 3
+
+
+class Weight(StrEnum):
+    """What a reason does to the verdict. `would_block` is a block under `report_only`."""
+
+    INCOMPLETE = "incomplete"
+    BLOCK = "block"
+    WOULD_BLOCK = "would_block"
+    WARN = "warn"
+
+
+EXIT_CODES: Mapping[VerdictKind, ExitCode] = {
+    VerdictKind.PASSED: ExitCode.PASSED, VerdictKind.BLOCKED: ExitCode.BLOCKED,
+    VerdictKind.INCOMPLETE: ExitCode.INCOMPLETE,
+}
+FLOW_STATES: Mapping[VerdictKind, str] = {
+    VerdictKind.PASSED: "Completed", VerdictKind.BLOCKED: "Blocked", VerdictKind.INCOMPLETE: "Incomplete",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One fact that weighs.
+
+    Attributes:
+        code: a short stable word (`unsettled_routes`, `cell_over_limit`).
+        decision: what it does to the verdict.
+        text: a sentence for people, with the way out.
+        count: of what the text speaks of. examples: the first of them, sorted, at most `SHOWN_EXAMPLES`.
+    """
+
+    code: str
+    decision: Weight
+    text: str
+    count: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCoverage:
+    """How well one host, section (host and first path segment) or shard is covered."""
+
+    kind: str
+    name: str
+    planned_count: int
+    hole_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Routes by what happened to them; `by_outcome` sums up to `planned_count`.
+
+    Attributes:
+        in_scope_count: planned routes without those that a delta run carries.
+        covered_count: settled or accepted ones among them, without holes. by_reason: holes, as `outcome/reason`.
+        worst_groups: at most `SHOWN_GROUPS`, most holes first.
+    """
+
+    planned_count: int
+    in_scope_count: int
+    covered_count: int
+    scanned_count: int
+    accepted_count: int
+    by_outcome: Mapping[str, int]
+    by_reason: Mapping[str, int]
+    worst_groups: tuple[GroupCoverage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CellCount:
+    """What one cell of the policy met.
+
+    Attributes:
+        name: which cell (`critical × primary`, `rule region × primary`).
+        impact: `unknown` where the engine gives none. allowed: findings that do not block yet; None: no limit here.
+        finding_count, occurrence_count: without what is suppressed; for `block_new`, new ones are counted apart.
+    """
+
+    name: str
+    kind: str
+    impact: str
+    journey: str
+    action: str
+    finding_count: int
+    occurrence_count: int
+    blocking_count: int
+    allowed: int | None = None
+
+    @property
+    def text(self) -> str:
+        """Say used and allowed: `2 of 5`."""
+        return str(self.finding_count) if self.allowed is None else f"{self.blocking_count} of {self.allowed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """Occurrences against the baseline; totals inform, they never cancel.
+
+    Attributes:
+        new_count: more than the baseline has at that route. new_on_clean_count: of those, on routes that were clean.
+        fixed_count: fewer, on routes fully scanned now with the rule on.
+        carried_count: still there. unverified_count: in the baseline, not looked at by this run.
+        gone_count: of routes that left the manifest, named in `gone_routes`.
+        new_rule_count: of rules that the baseline's engine did not run.
+    """
+
+    new_count: int
+    new_on_clean_count: int
+    fixed_count: int
+    carried_count: int
+    unverified_count: int
+    gone_count: int
+    new_rule_count: int
+    gone_route_count: int
+    gone_routes: tuple[str, ...]
+    baseline_run_id: str
+    baseline_date: str
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressionUse:
+    """One suppression as written and what it did in this run."""
+
+    rule: str
+    route: str
+    selector: str | None
+    reason: str
+    owner: str
+    ticket: str | None
+    expires: str
+    is_expired: bool
+    applied_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One verdict, used by every output.
+
+    Attributes:
+        reasons: what made it incomplete or blocked, coverage first; also kept where another reason wins.
+        warnings: what does not change the verdict.
+        summary: sentences for people; they never say "nothing found" of what was not scanned.
+        provenance: digests, builds and dates, by name.
+        findings: all findings with decision, standing and suppression; rows of `findings.parquet`, not of the document.
+    """
+
+    kind: VerdictKind
+    exit_code: ExitCode
+    flow_state: str
+    is_report_only: bool
+    summary: str
+    reasons: tuple[Reason, ...]
+    warnings: tuple[Reason, ...]
+    coverage: Coverage
+    cells: tuple[CellCount, ...]
+    decisions: Mapping[str, int]
+    finding_count: int
+    occurrence_count: int
+    suppressed_count: int
+    regression: Regression | None
+    suppressions: tuple[SuppressionUse, ...]
+    provenance: Mapping[str, Any]
+    findings: tuple[Finding, ...] = field(default=(), repr=False)
+
+
+def to_document(verdict: Verdict, **stored: Any) -> dict[str, Any]:
+    """Return `verdict.json` as plain data.
+
+    Args:
+        verdict: the decision.
+        stored: what only the writer knows: `tables` (name to digest and row count), `receipts` (shard to attempt).
+
+    Raises:
+        ContractError: the document breaks `verdict.schema.json`: a fault of this program, found before it is written.
+    """
+    document: dict[str, Any] = {"format_version": VERDICT_FORMAT}
+    for name in Verdict.__slots__:
+        if name != "findings":
+            document[name] = _plain(getattr(verdict, name))
+    document |= {name: _plain(value) for name, value in stored.items()}
+    if offences := offences_in("verdict", document, "verdict.json"):
+        raise ContractError(offences)
+    return document
+
+
+def from_document(document: Mapping[str, Any], subject: str = "verdict.json") -> Verdict:
+    """Read a stored verdict (without its findings, which are rows of a table).
+
+    Raises:
+        ContractError: the document breaks its schema.
+    """
+    if offences := offences_in("verdict", document, subject):
+        raise ContractError(offences)
+    coverage = dict(document["coverage"])
+    coverage["worst_groups"] = tuple(GroupCoverage(**group) for group in coverage["worst_groups"])
+    regression = document["regression"]
+    return Verdict(
+        kind=VerdictKind(document["kind"]), exit_code=ExitCode(document["exit_code"]),
+        flow_state=document["flow_state"], is_report_only=document["is_report_only"], summary=document["summary"],
+        reasons=_reasons(document["reasons"]), warnings=_reasons(document["warnings"]), coverage=Coverage(**coverage),
+        cells=tuple(CellCount(**cell) for cell in document["cells"]), decisions=dict(document["decisions"]),
+        finding_count=document["finding_count"], occurrence_count=document["occurrence_count"],
+        suppressed_count=document["suppressed_count"],
+        regression=regression and Regression(**regression | {"gone_routes": tuple(regression["gone_routes"])}),
+        suppressions=tuple(SuppressionUse(**use) for use in document["suppressions"]),
+        provenance=dict(document["provenance"]))
+
+
+def _reasons(documents: list[dict[str, Any]]) -> tuple[Reason, ...]:
+    return tuple(Reason(d["code"], Weight(d["decision"]), d["text"], d["count"], tuple(d["examples"]))
+                 for d in documents)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, IntEnum):
+        return int(value)
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return _plain(asdict(value)) if hasattr(value, "__dataclass_fields__") else value
