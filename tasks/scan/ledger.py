@@ -57,11 +57,8 @@ def read_ledger(shelf: Shelf, routes: Sequence[PlannedRoute], flow_attempt: str)
                 warnings.append(f"not adopted: {error}")
                 continue
             triples.append(triple.ref)
-            committed |= {
-                task_id: CommittedRow(OutcomeKind(outcome), (attempt_name, number))
-                for task_id, outcome in zip(triple.outcomes["task_id"].to_pylist(),
-                                            triple.outcomes["outcome"].to_pylist(), strict=True)
-            }
+            for row in triple.outcomes.select(["task_id", "outcome"]).to_pylist():
+                committed[row["task_id"]] = CommittedRow(OutcomeKind(row["outcome"]), (attempt_name, number))
             for task_id in {fault.task_id for fault in triple.faults}:
                 committed.pop(task_id, None)
     return Ledger(tuple(triples), committed, _deaths(shelf, attempts, flow_attempt), _dead_letters(shelf, task_ids),

@@ -3,8 +3,11 @@
 Here: the record and its two directions. Not here: secrets, which travel on standard input only.
 """
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+
+from schemas.errors import bad_input
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,7 @@ class ShardOrder:
         budget_ms: what is left of the run's budget; None has no limit.
         browser: path of a browser, or None to look for one.
         rescan: patterns of routes that are scanned whatever is known of them.
+        is_watched: a parent holds standard input: its first line is the secrets, its end is the end of the shard.
     """
 
     store: str
@@ -32,6 +36,7 @@ class ShardOrder:
     budget_ms: int | None = None
     browser: str | None = None
     rescan: tuple[str, ...] = ()
+    is_watched: bool = False
 
     def arguments(self) -> list[str]:
         """Return the order as arguments of `python -m tasks.scan`."""
@@ -39,9 +44,11 @@ class ShardOrder:
         for item in fields(self):
             value = getattr(self, item.name)
             flag = "--" + item.name.replace("_", "-")
+            if isinstance(value, bool):
+                words += [flag] if value else []
+                continue
             for one in value if isinstance(value, tuple) else (value,):
-                if one is not None:
-                    words += [flag, str(one)]
+                words += [flag, str(one)] if one is not None else []
         return words
 
 
@@ -49,10 +56,8 @@ def parse_order(words: Sequence[str]) -> ShardOrder:
     """Read an order from arguments.
 
     Raises:
-        SystemExit: with code 3 where an argument is wrong, as the design has it for flags.
+        ContractError: an argument is unknown, missing or of the wrong type.
     """
-    import argparse
-
     parser = argparse.ArgumentParser(prog="python -m tasks.scan", description="Scan one shard of a stored plan.",
                                      exit_on_error=False)
     for name in ("store", "estate", "run_id", "attempt_name", "flow_attempt"):
@@ -63,5 +68,9 @@ def parse_order(words: Sequence[str]) -> ShardOrder:
     parser.add_argument("--budget-ms", type=int)
     parser.add_argument("--browser")
     parser.add_argument("--rescan", action="append", default=[])
-    values = vars(parser.parse_args(words))
+    parser.add_argument("--is-watched", action="store_true")
+    try:
+        values = vars(parser.parse_args(words))
+    except argparse.ArgumentError as error:
+        raise bad_input("python -m tasks.scan", str(error), "the arguments that --help lists") from None
     return ShardOrder(**values | {"rescan": tuple(values["rescan"])})

@@ -1,0 +1,187 @@
+"""`python -m tasks.scan`: one attempt of one shard, in a process of its own.
+
+Here: reading the order, refusing what is not pinned in the plan, wiring, signals, exit codes (0 settled, 2 unsettled or
+no receipt, 3 refused). Not here: the work itself (`worker.py`). Standard output carries heartbeat lines, one JSON record
+each; the log goes to standard error.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from schemas.errors import AuditError, ContractError, bad_input
+from schemas.layout import EstateLayout
+from schemas.outcome import OutcomeKind
+from schemas.pattern import Pattern
+from schemas.plan import Plan, PlannedRoute
+from schemas.receipt import EndedBy, Receipt
+from tasks.commit import Shelf, attempt_number, write_receipt
+from tasks.freeze import read_plan
+from tasks.scan.browser import Browser, BrowserBuild, find_browser
+from tasks.scan.engine import engine_source, file_digest
+from tasks.scan.ledger import Ledger, read_ledger
+from tasks.scan.order import ShardOrder, parse_order
+from tasks.scan.partial import Partial
+from tasks.scan.route_finder import RouteFinder
+from tasks.scan.visit import Visitor
+from tasks.scan.watch import EXIT_REFUSED, EXIT_SETTLED, EXIT_UNSETTLED
+from tasks.scan.work import Work, decide_work
+from tasks.scan.worker import Limits, ShardWorker, unsettled_among
+from tasks.store import Store
+
+LOG = logging.getLogger("fanfold.scan")
+HARD_STOP_SECONDS = 6.0
+
+
+def emit(event: str, facts: dict[str, object]) -> None:
+    """Send one line to whoever watches; a watcher that is gone is noticed on standard input."""
+    try:
+        sys.stdout.write(json.dumps({"event": event, **facts}, ensure_ascii=True) + "\n")
+        sys.stdout.flush()
+    except (BrokenPipeError, ValueError):
+        LOG.debug("nobody reads standard output")
+
+
+def main(words: list[str]) -> int:
+    """Run an attempt and return the exit code."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    try:
+        order = parse_order(words)
+        secret_values = _read_secrets() if order.is_watched else {}
+        return asyncio.run(scan_shard(order, secret_values))
+    except ContractError as error:
+        LOG.error("%s", error)  # noqa: TRY400 - a refusal is no accident, its text says all
+        emit("summary", {"offences": [[o.subject, o.fault, o.expected, o.remedy] for o in error.offences]})
+        return EXIT_REFUSED
+    except (AuditError, OSError) as error:
+        LOG.error("%s: %s", type(error).__name__, error)  # noqa: TRY400
+        return EXIT_UNSETTLED
+
+
+async def scan_shard(order: ShardOrder, secret_values: Mapping[str, str]) -> int:
+    """Scan what is open in a shard and leave a receipt."""
+    began, started_at = time.monotonic(), _utc_now()
+    run = EstateLayout(order.estate).run(order.run_id)
+    store = Store(order.store)
+    plan = read_plan(store, run)
+    if not 0 <= order.shard_index < plan.header.shard_count:
+        raise bad_input(f"shard {order.shard_index}", "is not in the plan", f"0 to {plan.header.shard_count - 1}")
+    routes = plan.shard(order.shard_index)
+    build = check_pinned(plan, order.browser)
+    shelf = Shelf(store, run, plan.header.plan_id, order.shard_index)
+    ledger = read_ledger(shelf, routes, order.flow_attempt)
+    for warning in ledger.warnings:
+        LOG.warning("%s", warning)
+    work = decide_work(routes, ledger.committed, ledger.dead_letters, ledger.deaths, _rescanned(routes, order.rescan))
+    emit("started", {"open": len(work.together) + len(work.alone) + len(work.crashed), "routes": len(routes)})
+    partial = Partial(shelf, order.attempt_name,
+                      {"estate": order.estate, "run_id": order.run_id, "run_date": plan.header.created_at[:10]})
+    ended_by, launch_count = await _work_off(order, plan, build, shelf, partial, work)
+    kinds = {task_id: row.outcome for task_id, row in ledger.committed.items()}
+    kinds |= {task_id: outcome.outcome for task_id, outcome in partial.outcomes.items()}
+    receipt = Receipt(
+        plan_id=plan.header.plan_id, run_id=order.run_id, shard_index=order.shard_index,
+        attempt=attempt_number(order.attempt_name), attempt_name=order.attempt_name, flow_attempt=order.flow_attempt,
+        program_version=version("fanfold"), engine_version=plan.header.engine.version,
+        engine_digest=plan.header.engine.digest, options_digest=plan.header.engine.options_digest,
+        browser_version=build.version, triples=(*ledger.triples, *partial.triples), ended_by=ended_by,
+        started_at=started_at, ended_at=_utc_now(), planned_ms=sum(route.load_ms for route in routes),
+        actual_ms=round((time.monotonic() - began) * 1000), launch_count=launch_count,
+        outcome_counts=dict(Counter(kind.value for kind in kinds.values())),
+    )
+    write_receipt(shelf, receipt)
+    return _report(receipt, routes, kinds)
+
+
+def check_pinned(plan: Plan, browser: str | None) -> BrowserBuild:
+    """Refuse to scan with another engine or browser than the plan says.
+
+    Raises:
+        ContractError: engine or browser differ, or there is no browser.
+    """
+    pinned = plan.header
+    remedy = "Start a new run, or bring back what the plan was made with."
+    found = file_digest(pinned.scan.engine_path)
+    if found != pinned.engine.digest:
+        raise bad_input("engine", f"the file's digest is {found[:12]}…", f"{pinned.engine.digest[:12]}… "
+                        f"({pinned.engine.version}), as in the plan", remedy)
+    build = find_browser(browser)
+    if pinned.browser_version is not None and build.version != pinned.browser_version:
+        raise bad_input("browser", f"{build.path} is {build.version}", f"{pinned.browser_version}, as in the plan",
+                        remedy)
+    return build
+
+
+async def _work_off(
+    order: ShardOrder, plan: Plan, build: BrowserBuild, shelf: Shelf, partial: Partial, work: Work
+) -> tuple[EndedBy, int]:
+    if work.is_empty:
+        return EndedBy.FINISHED, 0
+    stop = asyncio.Event()
+    _stop_on_signal(stop)
+    if order.is_watched:
+        _stop_when_parent_is_gone(stop)
+    limits = Limits(order.in_flight, order.per_host, order.budget_ms)
+    async with Browser(build, plan.header.scan) as browser:
+        visitor = Visitor(browser, plan.header.scan, plan.header.engine, engine_source(plan.header.scan.engine_path),
+                          RouteFinder(plan).find, order.in_flight)
+        worker = ShardWorker(shelf, order.attempt_name, partial, limits, visitor.visit, emit)
+        ended_by = await worker.run(work, stop)
+        return ended_by, browser.launch_count
+
+
+def _report(receipt: Receipt, routes: tuple[PlannedRoute, ...], kinds: Mapping[str, OutcomeKind]) -> int:
+    unsettled = unsettled_among(routes, kinds)
+    counts = dict(receipt.outcome_counts)
+    LOG.info("shard %d %s in %d ms: %s", receipt.shard_index, receipt.ended_by, receipt.actual_ms, counts)
+    emit("summary", {"ended_by": receipt.ended_by, "counts": counts, "planned_ms": receipt.planned_ms,
+                     "actual_ms": receipt.actual_ms, "unsettled": unsettled})
+    return EXIT_UNSETTLED if unsettled else EXIT_SETTLED
+
+
+def _rescanned(routes: tuple[PlannedRoute, ...], patterns: tuple[str, ...]) -> frozenset[str]:
+    parsed = [Pattern.parse(text, "--rescan") for text in patterns]
+    return frozenset(route.task_id for route in routes if any(pattern.matches(route.url) for pattern in parsed))
+
+
+def _read_secrets() -> dict[str, str]:
+    values: dict[str, str] = json.loads(sys.stdin.buffer.readline() or b"{}").get("secrets", {})
+    return values
+
+
+def _stop_on_signal(stop: asyncio.Event) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+
+
+def _stop_when_parent_is_gone(stop: asyncio.Event) -> None:
+    """End the shard when its parent's pipe closes: softly first, then hard; the browser follows its own pipe."""
+    loop = asyncio.get_running_loop()
+
+    def wait_for_the_end() -> None:
+        while os.read(sys.stdin.fileno(), 4096):  # raw: a daemon thread may not hold the buffered reader at exit
+            pass
+        loop.call_soon_threadsafe(stop.set)
+        time.sleep(HARD_STOP_SECONDS)
+        os._exit(EXIT_UNSETTLED)
+
+    threading.Thread(target=wait_for_the_end, daemon=True).start()
+
+
+def _utc_now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

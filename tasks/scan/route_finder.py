@@ -1,0 +1,24 @@
+"""Find the planned route behind an address that a visit ended at.
+
+Here: the plan as a lookup. Not here: what it means that a page led to another (`judge.py`, `tasks/converge`).
+"""
+
+from schemas.address import identity_of
+from schemas.plan import Plan
+from schemas.route import RouteKey
+
+
+class RouteFinder:
+    """Knows every route of a plan by identity and profile."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._switches = plan.header.identity
+        self._task_ids = {row.key: row.task_id for row in plan.routes}
+
+    def find(self, address: str, auth: str | None) -> str | None:
+        """Return the `task_id` of the route that an address belongs to under a profile, if the plan has one."""
+        try:
+            identity = identity_of(address, self._switches)
+        except ValueError:
+            return None
+        return self._task_ids.get(RouteKey(identity, auth))
