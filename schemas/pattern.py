@@ -5,18 +5,24 @@ Here: parsing and matching. Not here: what a match means (exclusion, acceptance,
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
-from urllib.parse import urlsplit
+from functools import lru_cache
+from urllib.parse import quote, urlsplit
 
+from schemas.address import PATH_SAFE
 from schemas.errors import bad_input
 
+LANGUAGES = ("glob:", "re:")
+_TOKENS = {"/**/": "/(?:.*/)?", "/**": "(?:/.*)?", "**": ".*", "*": "[^/]*", "?": "(?:%[0-9A-F]{2}|[^/])"}
+_TOKEN = re.compile(r"(/\*\*/|/\*\*$|\*\*|\*|\?)")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, slots=True)
 class Pattern:
-    """One pattern as written.
+    """One pattern as written, to be matched against identities.
 
-    In a glob `*` and `?` stay within a path segment, `**` crosses segments, and `/admin/**` also matches `/admin`.
-    A regular expression is searched for in the whole address.
+    In a glob `*` and `?` stay within a path segment, `**` crosses segments, `/admin/**` also matches `/admin`, and
+    `/a/**/b` also matches `/a/b`. A glob sees neither host nor query. A regular expression is searched for in the
+    whole address.
     """
 
     text: str
@@ -26,31 +32,44 @@ class Pattern:
         """Check a pattern as written.
 
         Raises:
-            ContractError: no language, or a regular expression that does not compile.
+            ContractError: no language, nothing after it, a glob that no path can match, or a regular expression that
+                does not compile.
         """
-        if not text.startswith(("glob:", "re:")):
+        if not text.startswith(LANGUAGES):
             raise bad_input(subject, f"pattern {text!r} names no language", "`glob:` or `re:` in front",
                             f"Write `glob:{text}` to match paths.")
-        pattern = cls(text)
+        body = text.partition(":")[2]
+        if not body:
+            raise bad_input(subject, f"pattern {text!r} is empty", "something to match")
+        if text.startswith("glob:") and not body.startswith(("/", "*")):
+            raise bad_input(subject, f"pattern {text!r} can match no path", "a glob that starts with `/` or `*`",
+                            "Write `re:` to match the host or the whole address.")
         try:
-            _ = pattern._compiled
+            _compiled(text, False)
         except re.error as error:
             raise bad_input(subject, f"pattern {text!r} is no regular expression ({error})") from None
-        return pattern
+        return cls(text)
 
-    def matches(self, address: str) -> bool:
-        """Whether the pattern matches an absolute address."""
+    def matches(self, address: str, *, is_case_folded: bool = False) -> bool:
+        """Whether the pattern matches an absolute address in the spelling of its identity.
+
+        Args:
+            is_case_folded: identities have their paths in lower case, so the case of the pattern says nothing.
+        """
+        compiled = _compiled(self.text, is_case_folded)
         if self.text.startswith("re:"):
-            return self._compiled.search(address) is not None
-        return self._compiled.fullmatch(urlsplit(address).path or "/") is not None
+            return compiled.search(address) is not None
+        return compiled.fullmatch(urlsplit(address).path or "/") is not None
 
-    @cached_property
-    def _compiled(self) -> re.Pattern[str]:
-        language, _, body = self.text.partition(":")
-        return re.compile(body if language == "re" else _glob_to_regex(body))
+
+@lru_cache(maxsize=1024)
+def _compiled(text: str, is_case_folded: bool) -> re.Pattern[str]:
+    language, _, body = text.partition(":")
+    expression = body if language == "re" else _glob_to_regex(body)
+    return re.compile(expression, re.IGNORECASE if is_case_folded else 0)
 
 
 def _glob_to_regex(glob: str) -> str:
-    tokens = {"/**": "(?:/.*)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    pieces = re.split(r"(/\*\*$|\*\*|\*|\?)", glob)
-    return "".join(tokens.get(piece, re.escape(piece)) for piece in pieces)
+    """Translate a glob; its characters get the spelling that they have in an identity (`é` is `%C3%A9`)."""
+    pieces = _TOKEN.split(glob)
+    return "".join(_TOKENS.get(piece, re.escape(quote(piece, safe=PATH_SAFE + "%"))) for piece in pieces)

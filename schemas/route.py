@@ -1,6 +1,6 @@
 """A page under audit: its key, its address, and what a right page looks like.
 
-Here: identity as a value. Not here: how an address becomes an identity (`tasks/normalize.py`).
+Here: identity as a value. Not here: how an address becomes an identity (`schemas/address.py`).
 """
 
 import hashlib

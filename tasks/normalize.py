@@ -1,0 +1,155 @@
+"""Normalize: raw addresses become routes, one for each identity and auth profile.
+
+Here: merging spellings, exclusion, priority. Not here: what an identity is (`schemas/address.py`), reading a manifest
+(`tasks/load/`), any effect. Next: the plan (`tasks/plan/`).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from schemas.address import address_for_messages, address_offences, identity_of, trim_address
+from schemas.errors import ContractError, Offence, bad_input
+from schemas.manifest import Manifest, ManifestEntry
+from schemas.normalized import Normalized
+from schemas.pattern import Pattern
+from schemas.plan import Excluded
+from schemas.route import Journey, Route, RouteKey
+from schemas.settings import DEFAULT_EXCLUDE, IdentitySwitches, Settings
+
+DENSITY_SHARE = 0.6
+VIEWS_SHARE = 0.4
+MANY_MONTHLY_VIEWS = 10_000
+LEAST_SCORE = {0: 0.7, 1: 0.3}  # a score above it gives the priority; 2 is the rest
+MERGED_ATTRIBUTES = ("journey", "journey_is_explicit", "priority", "owner", "tags", "ready", "expect")
+SHOWN_MERGES = 3
+_PATH_END = re.compile(r"[?#]")
+
+
+def normalize(manifest: Manifest, settings: Settings) -> Normalized:
+    """Turn the entries of a manifest into routes.
+
+    The exclude patterns of settings and manifest both hold. A pattern sees the identity, with and without a slash at
+    its end, for the two are one page.
+
+    Raises:
+        ContractError: addresses that cannot be audited, duplicates with different attributes, patterns that are none,
+            or nothing left to audit. All offences of a kind at once.
+    """
+    patterns = _parse_patterns(dict.fromkeys((*settings.exclude, *manifest.exclude)))
+    _refuse_addresses(manifest.entries, settings.identity)
+    found = _merge(manifest.entries, manifest.default_journey, settings.identity)
+    is_case_folded = settings.identity.path_case == "fold"
+    routes: list[Route] = []
+    excluded: dict[str, Excluded] = {}
+    matches: Counter[str] = Counter()
+    for route in found:
+        matching = [pattern.text for pattern in patterns if _is_match(pattern, route.key.route, is_case_folded)]
+        matches.update(matching)
+        if matching:
+            excluded.setdefault(route.key.route, Excluded(route.url, matching[0]))
+        else:
+            routes.append(route)
+    if not routes:
+        raise bad_input(manifest.source, f"nothing to audit: {len(found)} routes, {len(found)} of them excluded",
+                        "at least one route", "Look at the exclude patterns and at the source.")
+    counts = tuple((pattern.text, matches[pattern.text]) for pattern in patterns)
+    warnings = (*_merge_warnings(found, settings.identity), *_pattern_warnings(counts))
+    return Normalized(tuple(routes), tuple(excluded.values()), warnings, counts)
+
+
+def priority_of(entry: ManifestEntry) -> int:
+    """Return the priority of an entry: its own, or one from its seeds (0 is scanned first, 2 is the rest)."""
+    if entry.priority is not None:
+        return entry.priority
+    views = min((entry.monthly_views or 0.0) / MANY_MONTHLY_VIEWS, 1.0)
+    score = round(DENSITY_SHARE * (entry.violation_density or 0.0) + VIEWS_SHARE * views, 9)  # 0.4 * 0.75 is 0.3
+    return next((priority for priority, least in LEAST_SCORE.items() if score > least), 2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Meeting:
+    """A route as its first entry says it, and the spellings of later ones, in order and without repeats."""
+
+    route: Route
+    where: str
+    spellings: dict[str, None]
+
+
+def _parse_patterns(texts: Iterable[str]) -> list[Pattern]:
+    patterns, offences = [], []
+    for text in texts:
+        try:
+            patterns.append(Pattern.parse(text, "exclude"))
+        except ContractError as error:
+            offences += error.offences
+    if offences:
+        raise ContractError(offences)
+    return patterns
+
+
+def _refuse_addresses(entries: Sequence[ManifestEntry], switches: IdentitySwitches) -> None:
+    offences = [o for entry in entries for o in address_offences(entry.url, entry.where, switches)]
+    if offences:
+        raise ContractError(offences)
+
+
+def _merge(entries: Sequence[ManifestEntry], default_journey: Journey, switches: IdentitySwitches) -> list[Route]:
+    meetings: dict[RouteKey, _Meeting] = {}
+    offences = []
+    for entry in entries:
+        url = trim_address(entry.url)
+        route = _route(entry, url, RouteKey(identity_of(url, switches), entry.auth), default_journey)
+        meeting = meetings.setdefault(route.key, _Meeting(route, entry.where, {}))
+        differing = [name for name in MERGED_ATTRIBUTES if getattr(meeting.route, name) != getattr(route, name)]
+        if differing:
+            offences.append(_conflict(meeting, entry, differing, switches))
+        meeting.spellings[url] = None
+    if offences:
+        raise ContractError(offences)
+    return [replace(m.route, aliases=tuple(url for url in m.spellings if url != m.route.url))
+            for m in meetings.values()]
+
+
+def _route(entry: ManifestEntry, url: str, key: RouteKey, default_journey: Journey) -> Route:
+    return Route(
+        key=key, url=url, journey=entry.journey or default_journey, journey_is_explicit=entry.journey is not None,
+        priority=priority_of(entry), owner=entry.owner, tags=tuple(sorted(set(entry.tags))), ready=entry.ready,
+        expect=entry.expect,
+    )
+
+
+def _conflict(meeting: _Meeting, entry: ManifestEntry, differing: list[str], switches: IdentitySwitches) -> Offence:
+    names = dict.fromkeys("journey" if name == "journey_is_explicit" else name for name in differing)
+    shown = address_for_messages(meeting.route.key.route, switches)
+    return Offence(entry.where, f"the same route as {meeting.where} ({shown}) with another {', '.join(names)}",
+                   "duplicates with equal attributes", "Keep one of the two entries.")
+
+
+def _is_match(pattern: Pattern, identity: str, is_case_folded: bool) -> bool:
+    path = _PATH_END.split(identity, maxsplit=1)[0]
+    spellings = [identity] if path.endswith("/") else [identity, f"{path}/{identity[len(path):]}"]
+    return any(pattern.matches(spelling, is_case_folded=is_case_folded) for spelling in spellings)
+
+
+def _merge_warnings(routes: Sequence[Route], switches: IdentitySwitches) -> Iterator[str]:
+    """Say which merges stand on a switch that most servers would not agree with."""
+    for switch, kept in (
+        ("path_case: fold", replace(switches, path_case="keep")),
+        ("query: drop", replace(switches, query="noise" if switches.query == "drop" else switches.query)),
+        ("fragment: drop", replace(switches, fragment="routes")),
+    ):
+        if kept == switches:
+            continue
+        merged = [f"{alias} into {route.url}" for route in routes for alias in route.aliases
+                  if identity_of(alias, kept) != identity_of(route.url, kept)]
+        if merged:
+            shown = ", ".join(merged[:SHOWN_MERGES]) + (", …" if len(merged) > SHOWN_MERGES else "")
+            yield f"`{switch}` merged {len(merged)} addresses that may be pages of their own: {shown}"
+
+
+def _pattern_warnings(counts: Iterable[tuple[str, int]]) -> Iterator[str]:
+    for text, count in counts:
+        if count == 0 and text not in DEFAULT_EXCLUDE:  # nobody wrote the defaults for this estate
+            yield f"the exclude pattern `{text}` matches no route"
