@@ -105,7 +105,7 @@ class CellCount:
     """What one cell of the policy met.
 
     Attributes:
-        name: which cell (`critical × primary`, `rule region × primary`).
+        name: which cell (`critical on primary`, `rule region on primary`).
         impact: `unknown` where the engine gives none. allowed: findings that do not block yet; None: no limit here.
         finding_count, occurrence_count: without what is suppressed; for `block_new`, new ones are counted apart.
     """

@@ -1,0 +1,78 @@
+"""What converge makes of the evidence: one outcome per planned route, findings by fingerprint, and what is still owed.
+
+Here: the records, and which outcomes leave a hole in the coverage. Not here: merging (`tasks/converge/`).
+Next: durations teach (`tasks/learn.py`), the gate decides (`tasks/gate/`), tables are written (`tasks/publish.py`).
+"""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from schemas.evidence import Quarantined
+from schemas.finding import Finding, Sighting
+from schemas.outcome import Outcome, OutcomeKind
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A route that is owed a scan: a row of `dead_letters.parquet`, without `estate`, `run_id` and `run_date`.
+
+    Attributes:
+        attempt, attempt_name, triple_number: the triple that was judged; None where there was none. A receipt that
+            names a newer triple for the route has answered the letter.
+        is_accepted: known to be broken: listed, never owed.
+    """
+
+    task_id: str
+    route: str
+    auth: str | None
+    url: str
+    owner: str | None
+    shard_index: int
+    attempt: int | None
+    attempt_name: str | None
+    triple_number: int | None
+    outcome: OutcomeKind
+    reason: str
+    detail: str | None
+    how_to_fix: str | None
+    status: int | None
+    final_url: str | None
+    is_accepted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Converged:
+    """One dataset for the whole run.
+
+    Attributes:
+        outcomes: one per planned route, in the plan's order.
+        occurrences, rule_results: rows of the winning triple of each route that was scanned, each once.
+        findings: worst first, not judged yet. sightings: the same by route, sorted.
+        dead_letters: in the plan's order, accepted ones included.
+        quarantined: what counts against the run. superseded: quarantined records of routes that a newer triple holds.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    occurrences: pa.Table
+    rule_results: pa.Table
+    findings: tuple[Finding, ...]
+    sightings: tuple[Sighting, ...]
+    dead_letters: tuple[DeadLetter, ...]
+    quarantined: tuple[Quarantined, ...]
+    superseded: tuple[Quarantined, ...] = ()
+
+
+def is_untested(outcome: Outcome) -> bool:
+    """Whether a scanned route has a part that nobody looked at: a frame of its own origin, or results that were cut.
+
+    Frames of other origins are the other side's duty: they are warned of, not counted as a hole.
+    """
+    return outcome.outcome is OutcomeKind.PARTIALLY_SCANNED and (outcome.has_untested_own_frame or outcome.is_cut)
+
+
+def is_owed(outcome: Outcome) -> bool:
+    """Whether a route of the run's scope is not covered, accepted or not."""
+    if outcome.outcome is OutcomeKind.CARRIED:
+        return False
+    return not outcome.is_settled or is_untested(outcome)
