@@ -3,7 +3,7 @@
 Here: samples and the fold of them for one route. Not here: percentiles (`tasks/learn.py`), packing (`tasks/plan.py`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 KEPT_SAMPLES = 20
@@ -36,7 +36,8 @@ class RouteTiming:
     """What is known of one route: a row of `timings.parquet`.
 
     `samples` are the newest successful ones, oldest first, at most `KEPT_SAMPLES`; percentiles are None without any.
-    `last_burned_ms` is set only when the newest sample was a failure.
+    `last_burned_ms` is set only when the newest sample was a failure; `failure` is that sample, kept so that a later
+    merge can tell which is newer.
     """
 
     task_id: str
@@ -48,6 +49,7 @@ class RouteTiming:
     p99_ms: int | None
     last_burned_ms: int | None
     samples: tuple[Sample, ...] = ()
+    failure: Sample | None = None
 
     @property
     def has_success(self) -> bool:
@@ -61,10 +63,19 @@ class TimingHistory:
     Attributes:
         routes: timing of each route.
         plain_ms: durations of the plain form `{"route": seconds}` in milliseconds, by the route as written.
-        bad_value_count: values that were not finite and above zero; they fall back to the default.
+        bad_value_count: values that are no duration (not finite, not above zero, text, longer than a day); what they
+            speak of falls back to the default.
     """
 
     routes: Mapping[str, RouteTiming] = field(default_factory=dict)
     plain_ms: Mapping[str, int] = field(default_factory=dict)
     bad_value_count: int = 0
     warnings: tuple[str, ...] = ()
+
+    @property
+    def samples(self) -> Iterator[Sample]:
+        """Every sample that is kept, to be folded again with others."""
+        for timing in self.routes.values():
+            yield from timing.samples
+            if timing.failure is not None:
+                yield timing.failure

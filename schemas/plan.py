@@ -6,8 +6,9 @@ Next: each shard reads its rows (`tasks/scan/`), the fold compares with all of t
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from operator import attrgetter
 from typing import Any
 
 from schemas.engine import EngineBuild, RuleInfo
@@ -18,7 +19,8 @@ from schemas.route import Expectation, RouteKey
 from schemas.settings import IdentitySwitches, ScanSettings
 
 PLAN_FORMAT = 1
-NOT_IN_PLAN_ID = ("plan_id", "run_id", "created_at", "source", "manifest_digest")
+NOT_IN_PLAN_ID = ("plan_id", "run_id", "created_at", "source", "manifest_digest", "last_full_run_id",
+                  "carried_from_run_id", "carried_date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class PlannedRoute:
         deadline_ms: the lease of one visit.
         was_html: a past run scanned it, so a file in its place is a wrong page.
         accepted_outcome: outcome in which the policy accepts the route as known to be broken.
+        is_in_scope: False for a route that a delta run carries: it has a row, and no shard scans it.
     """
 
     task_id: str
@@ -71,7 +74,7 @@ class PlannedRoute:
 
 @dataclass(frozen=True, slots=True)
 class ShardLoad:
-    """What the plan gives to one shard. No shard mixes profiles."""
+    """What the plan gives to one shard, without the routes that a delta carries. No shard mixes profiles."""
 
     shard_index: int
     auth: str | None
@@ -94,6 +97,7 @@ class PlanHeader:
     Attributes:
         method: `lpt`, or `hash` where no history was usable.
         shard_count_reason: why there are so many shards, for people.
+        makespan_ms: load of the heaviest shard, stretched where politeness holds its routes back.
         imbalance: heaviest shard over the mean. lower_bound_ms: no packing can have a smaller makespan.
         no_history_ratio: share of routes without usable samples.
         browser_version: None where the plan was made without a browser; then the receipts must agree.
@@ -137,14 +141,16 @@ class Plan:
     routes: tuple[PlannedRoute, ...]
 
     def shard(self, shard_index: int) -> tuple[PlannedRoute, ...]:
-        """Return the rows of one shard in scan order."""
-        return tuple(row for row in self.routes if row.shard_index == shard_index)
+        """Return the rows that a shard scans, in scan order."""
+        return tuple(row for row in self.routes if row.shard_index == shard_index and row.is_in_scope)
 
     @property
     def computed_id(self) -> str:
         """SHA-256 of the canonical JSON of header and rows, without run id, dates, source and manifest digest."""
         header = {name: value for name, value in asdict(self.header).items() if name not in NOT_IN_PLAN_ID}
-        text = canonical_json({"header": header, "routes": [asdict(row) for row in self.routes]})
+        columns = [item.name for item in fields(PlannedRoute) if item.name not in NOT_IN_PLAN_ID]
+        rows = list(map(attrgetter(*columns), self.routes))  # `asdict` takes seconds for a large estate
+        text = canonical_json({"header": header, "columns": columns, "rows": rows})
         return hashlib.sha256(text.encode()).hexdigest()
 
     def sealed(self) -> "Plan":
@@ -157,27 +163,43 @@ class Plan:
         Raises:
             IntegrityError: a route twice, a shard that is empty or unknown, or counts and id that do not add up.
         """
-        faults = list(_plan_faults(self.header, self.routes))
+        faults = [*_route_faults(self.header, self.routes), *_shard_faults(self.header, self.routes)]
         if self.header.plan_id != self.computed_id:
             faults.append("plan_id is not the digest of the rows")
         if faults:
             raise IntegrityError("plan", "; ".join(faults))
 
 
-def _plan_faults(header: PlanHeader, routes: Sequence[PlannedRoute]) -> Sequence[str]:
-    faults = []
+def _route_faults(header: PlanHeader, routes: Sequence[PlannedRoute]) -> Iterator[str]:
     doubled = [task_id for task_id, count in Counter(row.task_id for row in routes).items() if count > 1]
     if doubled:
-        faults.append(f"{len(doubled)} routes are planned twice")
-    if Counter(row.shard_index for row in routes) != {s.shard_index: s.route_count for s in header.shards}:
-        faults.append("shards of the rows are not the shards of the header")
-    if [s.shard_index for s in header.shards] != list(range(header.shard_count)) or header.shard_count == 0:
-        faults.append("shard indexes are not 0 to shard_count - 1")
-    if any(s.route_count == 0 for s in header.shards):
-        faults.append("a shard is empty")
+        yield f"{len(doubled)} routes are planned twice"
+    foreign = [row for row in routes if row.task_id != row.key.task_id]
+    if foreign:
+        yield f"{len(foreign)} routes have the task_id of another key"
     if len(routes) != header.route_count:
-        faults.append(f"{len(routes)} rows for {header.route_count} routes")
-    return faults
+        yield f"{len(routes)} rows for {header.route_count} routes"
+    if list(routes) != sorted(routes, key=attrgetter("shard_index", "position")):
+        yield "rows are not sorted by shard and position"
+
+
+def _shard_faults(header: PlanHeader, routes: Sequence[PlannedRoute]) -> Iterator[str]:
+    if [s.shard_index for s in header.shards] != list(range(header.shard_count)) or header.shard_count == 0:
+        yield "shard indexes are not 0 to shard_count - 1"
+    if any(s.route_count == 0 for s in header.shards):
+        yield "a shard is empty"
+    counts: Counter[int] = Counter()
+    loads: Counter[int] = Counter()
+    for row in routes:
+        if row.is_in_scope:
+            counts[row.shard_index] += 1
+            loads[row.shard_index] += row.load_ms
+    if (counts, loads) != ({s.shard_index: s.route_count for s in header.shards},
+                           {s.shard_index: s.load_ms for s in header.shards}):
+        yield "shards of the rows are not the shards of the header"
+    auths = {s.shard_index: s.auth for s in header.shards}
+    if any(row.auth != auths.get(row.shard_index) for row in routes if row.is_in_scope):
+        yield "a shard mixes auth profiles"
 
 
 def header_of(document: Mapping[str, Any]) -> PlanHeader:

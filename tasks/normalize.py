@@ -78,7 +78,8 @@ class _Meeting:
 
 
 def _parse_patterns(texts: Iterable[str]) -> list[Pattern]:
-    patterns, offences = [], []
+    patterns: list[Pattern] = []
+    offences: list[Offence] = []
     for text in texts:
         try:
             patterns.append(Pattern.parse(text, "exclude"))
