@@ -1,0 +1,52 @@
+"""`python -m flows.guardian`: the small parent of an embedded Prefect server.
+
+It starts the server in a process group of its own, reads standard input, and when that pipe closes (the audit ended,
+however it ended) it ends the server. Standard library only, so that it is there in no time. Not here: settings of the
+server and waiting for it (`server.py`).
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+GRACE_SECONDS = 4.0
+
+
+def main(words: list[str]) -> int:
+    """Run a command until standard input closes.
+
+    Args:
+        words: a log file, then the command.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the audit's business; its pipe tells us
+    with Path(words[0]).open("ab") as log:
+        server = subprocess.Popen(words[1:], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+    threading.Thread(target=_leave_with, args=(server,), daemon=True).start()
+    with contextlib.suppress(OSError):
+        while os.read(0, 4096):
+            pass
+    _end(server)
+    return 0
+
+
+def _leave_with(server: "subprocess.Popen[bytes]") -> None:
+    server.wait()
+    os._exit(1)  # a server that ended by itself leaves nothing to guard
+
+
+def _end(server: "subprocess.Popen[bytes]") -> None:
+    for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, GRACE_SECONDS)):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(server.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.wait(timeout=seconds)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(server.pid, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
