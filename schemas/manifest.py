@@ -10,7 +10,7 @@ from schemas.route import Expectation, Journey
 
 @dataclass(frozen=True, slots=True)
 class ManifestEntry:
-    """One raw entry. `where` names it in messages (`routes[3]`, `line 7`)."""
+    """One raw entry. `where` names it in messages (`routes[3]`, `line 7`, a sitemap's address)."""
 
     url: str
     where: str
@@ -34,14 +34,23 @@ class SourceFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceCount:
+    """A child of the source that was read, and how many addresses it lists."""
+
+    source: str
+    address_count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """A validated source of routes.
 
     Attributes:
         source: what the user named, with secrets redacted.
-        digest: SHA-256 of what was read.
+        digest: SHA-256 of what was read; of the digests of all files, in their order, where the source has children.
         failures: children that could not be read; any makes the run `Incomplete`.
         warnings: what a person should know, one sentence each.
+        children: sitemaps of an index that were read, in the order of the index; empty for other sources.
     """
 
     source: str
@@ -53,3 +62,4 @@ class Manifest:
     hosts: tuple[str, ...] = ()
     failures: tuple[SourceFailure, ...] = ()
     warnings: tuple[str, ...] = ()
+    children: tuple[SourceCount, ...] = ()
