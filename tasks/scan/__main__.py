@@ -1,8 +1,8 @@
 """`python -m tasks.scan`: one attempt of one shard, in a process of its own.
 
-Here: reading the order, refusing what is not pinned in the plan, wiring, signals, exit codes (0 settled, 2 unsettled or
-no receipt, 3 refused). Not here: the work itself (`worker.py`). Standard output carries heartbeat lines, one JSON record
-each; the log goes to standard error.
+Here: reading the order, refusing what is not pinned in the plan, wiring, signals, exit codes (0 settled, 2 unsettled
+or no receipt, 3 refused). Not here: the work itself (`worker.py`). Standard output carries heartbeat lines, one JSON
+record each; the log goes to standard error.
 """
 
 import asyncio
@@ -15,7 +15,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 
@@ -29,7 +28,7 @@ from tasks.commit import Shelf, attempt_number, write_receipt
 from tasks.freeze import read_plan
 from tasks.scan.browser import Browser, BrowserBuild, find_browser
 from tasks.scan.engine import engine_source, file_digest
-from tasks.scan.ledger import Ledger, read_ledger
+from tasks.scan.ledger import read_ledger
 from tasks.scan.order import ShardOrder, parse_order
 from tasks.scan.partial import Partial
 from tasks.scan.route_finder import RouteFinder

@@ -82,6 +82,6 @@ def _dead_letters(shelf: Shelf, task_ids: frozenset[str]) -> dict[str, TripleNam
         table, *_ = shelf.store.read_table(shelf.run.file("dead_letters.parquet"))
     except FileNotFoundError:
         return {}
-    rows = table.select(["task_id", "attempt_name", "triple_number"]).to_pylist()
+    rows = table.select(["task_id", "attempt_name", "triple_number", "is_accepted"]).to_pylist()
     return {row["task_id"]: (row["attempt_name"], row["triple_number"]) if row["attempt_name"] else None
-            for row in rows if row["task_id"] in task_ids}
+            for row in rows if row["task_id"] in task_ids and not row["is_accepted"]}

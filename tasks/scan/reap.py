@@ -1,6 +1,6 @@
 """End a shard process and everything that it started.
 
-Here: walking the process tree and killing it whole; browsers lead process groups of their own, so a group is not enough.
+Here: walking the process tree and killing it whole; browsers lead process groups of their own, so one group is not all.
 Not here: deciding when (`watch.py`).
 """
 

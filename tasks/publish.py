@@ -1,0 +1,114 @@
+"""Publish a run: evidence first (tables, replay manifest, history), the verdict last.
+
+Here: which files a fold writes and in which order. Not here: deciding (`tasks/gate`), raising the verdict (`flows/`).
+`verdict.json` names the digest of every table, so a reader can tell a whole run from a half-written one.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import pyarrow as pa
+
+from schemas.converged import Converged, DeadLetter
+from schemas.evidence import Evidence
+from schemas.history import Sample
+from schemas.layout import EstateLayout, RunLayout
+from schemas.occurrence import canonical_json
+from schemas.plan import Plan, PlannedRoute
+from schemas.shape import row_of, table_of
+from schemas.verdict import Verdict, to_document
+from tasks.store import Store
+
+REPLAY_FIELDS = ("url", "auth", "journey", "priority", "owner", "tags", "ready")
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """All that a fold writes.
+
+    Attributes:
+        samples: this run's row of the timing history. timing_rows: the fold of all history, rows of `timings.parquet`.
+        history_run_ids: runs that the fold of history holds.
+    """
+
+    plan: Plan
+    evidence: Evidence
+    converged: Converged
+    verdict: Verdict
+    samples: Sequence[Sample]
+    timing_rows: Sequence[Mapping[str, object]]
+    history_run_ids: Sequence[str]
+
+
+def publish(store: Store, run: RunLayout, publication: Publication) -> dict[str, object]:
+    """Write a folded run and return its verdict document.
+
+    Publishing a fold again replaces its files by equal ones.
+    """
+    header = publication.plan.header
+    columns = {"estate": run.estate, "run_id": run.run_id, "run_date": header.created_at[:10]}
+    tables = _tables(publication, columns)
+    digests = {}
+    for name, table in tables.items():
+        digest = store.write_table(run.file(f"{name}.parquet"), table, {"run_id": run.run_id})
+        digests[f"{name}.parquet"] = {"rows": table.num_rows, "sha256": digest}
+    store.write_json(run.file("replay.json"), replay_manifest(publication.plan, publication.converged.dead_letters))
+    _write_history(store, EstateLayout(run.estate), run.run_id, publication, columns)
+    receipts = {str(index): receipt.attempt_name for index, receipt in sorted(publication.evidence.receipts.items())}
+    document = to_document(publication.verdict, tables=digests, receipts=receipts)
+    store.write_json(run.file("verdict.json"), document)
+    store.write_json(EstateLayout(run.estate).latest, {"run_id": run.run_id, "created_at": header.created_at})
+    return document
+
+
+def publish_verdict_beside(store: Store, run: RunLayout, verdict: Verdict, stored: Mapping[str, object]) -> str:
+    """Write the verdict of another gating of a folded run beside the first and return its key.
+
+    Args:
+        stored: `tables` and `receipts` of the run's own verdict.
+    """
+    document = to_document(verdict, **stored)
+    digest = hashlib.sha256(canonical_json(document).encode()).hexdigest()[:16]
+    key = run.file(f"verdict-{digest}.json")
+    store.write_json(key, document)
+    return key
+
+
+def replay_manifest(plan: Plan, dead_letters: Sequence[DeadLetter]) -> dict[str, object]:
+    """Return the dead letters as a manifest that can be audited."""
+    routes = {route.task_id: route for route in plan.routes}
+    return {"estate": plan.header.estate,
+            "routes": [_replay_entry(routes[letter.task_id]) for letter in dead_letters if not letter.is_accepted]}
+
+
+def _replay_entry(route: PlannedRoute) -> dict[str, object]:
+    entry = {name: value for name in REPLAY_FIELDS if (value := getattr(route, name)) not in (None, ())}
+    expected = {item.name: getattr(route.expect, item.name) for item in fields(route.expect)}
+    expect = {name: value for name, value in expected.items() if value is not None}
+    return entry | ({"expect": expect} if expect else {}) | ({"tags": list(route.tags)} if route.tags else {})
+
+
+def _tables(publication: Publication, columns: Mapping[str, object]) -> dict[str, pa.Table]:
+    converged = publication.converged
+
+    def rows(name: str, records: Sequence[object]) -> pa.Table:
+        return table_of(name, [{**columns, **row_of(record)} for record in records])
+
+    return {
+        "outcomes": rows("outcome", converged.outcomes),
+        "occurrences": converged.occurrences,
+        "rule_results": converged.rule_results,
+        "findings": rows("finding", publication.verdict.findings),
+        "dead_letters": rows("dead_letter", converged.dead_letters),
+        "quarantine": rows("quarantine", converged.quarantined),
+    }
+
+
+def _write_history(
+    store: Store, estate: EstateLayout, run_id: str, publication: Publication, columns: Mapping[str, object]
+) -> None:
+    samples = table_of("sample", [{**columns, **row_of(sample)} for sample in publication.samples])
+    store.write_table(estate.history_of(run_id), samples, {"run_id": run_id})
+    timings = table_of("timing", [{**columns, **row} for row in publication.timing_rows])
+    store.write_table(estate.timings, timings, {"run_ids": sorted(publication.history_run_ids)})
