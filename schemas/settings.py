@@ -49,11 +49,35 @@ class ScanSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """How a source and its child sitemaps are fetched. Times are milliseconds.
+
+    Attributes:
+        timeout_ms: one answer, from the name to its last byte. budget_ms: the source with all its children.
+        ca_file: certificates to trust instead of the system's. verify_tls: off takes any certificate.
+        headers: sent to the source's own host only; values may hold `{{secret:NAME}}`.
+    """
+
+    timeout_ms: int = 30_000
+    budget_ms: int = 600_000
+    verify_tls: bool = True
+    ca_file: str | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that is in force for one run."""
+    """Everything that is in force for one run.
+
+    Keys of `fanfold.yaml` are the names of these fields; where a name ends in `_ms`, the key goes without it and its
+    value says its unit (`run_budget: 30m`).
+    """
 
     store: str = "fanfold-store"
     estate: str | None = None
+    policy: str | None = None
+    suppressions: str | None = None
+    history: tuple[str, ...] = ()
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     shards: int | None = None
     shards_at_once: int | None = None
@@ -66,3 +90,4 @@ class Settings:
     browser: str | None = None
     identity: IdentitySwitches = field(default_factory=IdentitySwitches)
     scan: ScanSettings = field(default_factory=ScanSettings)
+    source: SourceSettings = field(default_factory=SourceSettings)
