@@ -66,9 +66,12 @@ class Converged:
 def is_untested(outcome: Outcome) -> bool:
     """Whether a scanned route has a part that nobody looked at: a frame of its own origin, or results that were cut.
 
-    Frames of other origins are the other side's duty: they are warned of, not counted as a hole.
+    Frames of other origins are the other side's duty: they are warned of, not counted as a hole. A partial scan that
+    does not say what is lacking is a hole.
     """
-    return outcome.outcome is OutcomeKind.PARTIALLY_SCANNED and (outcome.has_untested_own_frame or outcome.is_cut)
+    if outcome.has_untested_own_frame or outcome.is_cut:
+        return outcome.outcome.was_scanned
+    return outcome.outcome is OutcomeKind.PARTIALLY_SCANNED and outcome.frames_untested == 0
 
 
 def is_owed(outcome: Outcome) -> bool:

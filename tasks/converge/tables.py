@@ -49,7 +49,12 @@ def keep_winning_rows(kind: str, plan: Plan, outcomes: Sequence[Outcome], table:
     is_owned = _is_same(planned_shard, table["shard_index"])
     is_alien: Column = pc.invert(is_owned)
     is_counted: Column = pc.and_(is_owned, _is_of_winner(outcomes, table))
-    return Kept(_each_once(kind, table.filter(is_counted)), _set_aside(kind, plan, table.filter(is_alien)))
+    return Kept(_each_once(kind, _filter(table, is_counted)), _set_aside(kind, plan, table.filter(is_alien)))
+
+
+def _filter(table: pa.Table, mask: Column) -> pa.Table:
+    # A run without retries keeps every row: then millions of rows need no copy.
+    return table if pc.all(mask, min_count=0).as_py() else table.filter(mask)
 
 
 def _is_of_winner(outcomes: Sequence[Outcome], table: pa.Table) -> Column:
