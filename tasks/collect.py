@@ -41,7 +41,7 @@ def collect(store: Store, run: RunLayout, plan: Plan) -> Evidence:
         if receipt is None:
             named: Iterable[tuple[str, int, str | None]] = [
                 (name, number, None) for name in attempts for number in committed_numbers(shelf, name)]
-            stray += [shelf.key(name, "") for name, *_ in named]
+            stray += [run.attempt(load.shard_index, name) for name, *_ in named]
         else:
             receipts[load.shard_index] = receipt
             named = [(ref.attempt_name, ref.number, ref.outcomes_digest) for ref in receipt.triples]

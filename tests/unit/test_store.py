@@ -1,0 +1,98 @@
+"""The store: whole files in, whole files out, nothing outside its root."""
+
+import pyarrow as pa
+import pytest
+
+from schemas.errors import ContractError, IntegrityError
+from tasks.store import Store, digest_of, read_source
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(str(tmp_path / "store"))
+
+
+def test_what_is_written_is_read(store):
+    assert store.write("e/runs/r/file", b"abc") == digest_of(b"abc")
+    assert (store.read("e/runs/r/file"), store.exists("e/runs/r/file"), store.exists("e/other")) == (b"abc", True, False)
+
+
+def test_writing_again_replaces(store):
+    store.write("a", b"long text")
+    store.write("a", b"x")
+    assert store.read("a") == b"x"
+
+
+@pytest.mark.parametrize("key", ["../a", "a/../b", "/a", "a//b", "", "a/./b", "a\\b", "a/\0b"])
+def test_a_key_outside_the_root_is_refused(store, key):
+    with pytest.raises(IntegrityError, match="no key inside the store"):
+        store.write(key, b"")
+
+
+def test_listing_shows_names_without_temporary_files(store, tmp_path):
+    store.write("folder/b", b"")
+    store.write("folder/a/c", b"")
+    (tmp_path / "store" / "folder" / ".tmp-0123-b").write_bytes(b"half")
+    assert store.names("folder") == ["a", "b"]
+    assert store.names("nowhere") == []
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_temporary_one(store, tmp_path, monkeypatch):
+    store.write("a", b"old")
+
+    def full(_file):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        store.write("a", b"new")
+    assert (store.read("a"), [path.name for path in (tmp_path / "store").iterdir()]) == (b"old", ["a"])
+
+
+def test_tables_keep_rows_footer_and_digest(store):
+    table = pa.table({"x": pa.array([1, 2], pa.int64())})
+    digest = store.write_table("t.parquet", table, {"plan_id": "p"})
+    assert store.read_table("t.parquet") == (table, {"plan_id": "p"}, digest)
+
+
+@pytest.mark.parametrize("cut", [0, 3, 20])
+def test_a_cut_table_is_named(store, cut):
+    store.write_table("t.parquet", pa.table({"x": [1]}))
+    data = store.read("t.parquet")
+    store.write("t.parquet", data[:-cut] if cut else b"")
+    with pytest.raises(IntegrityError, match=r"t\.parquet: is no Parquet file"):
+        store.read_table("t.parquet")
+
+
+@pytest.mark.parametrize("text", ["{", '{"a": NaN}', '{"a": -Infinity}'])
+def test_what_is_no_json_is_named(store, text):
+    store.write("d.json", text.encode())
+    with pytest.raises(IntegrityError, match=r"d\.json: is no JSON"):
+        store.read_json("d.json")
+
+
+def test_nan_is_never_written(store):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        store.write_json("d.json", {"a": float("nan")})
+
+
+def test_an_unwritable_store_is_bad_input(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(ContractError, match="cannot be written"):
+        Store(str(tmp_path / "file" / "store")).check_writable()
+
+
+def test_the_probe_of_a_store_leaves_nothing(store, tmp_path):
+    store.check_writable()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_source_is_bad_input(tmp_path):
+    with pytest.raises(ContractError, match="cannot be read"):
+        read_source(str(tmp_path / "none.json"))
+
+
+def test_an_object_store_is_written_by_one_put():
+    store = Store("memory://bucket/root")
+    store.write("e/a", b"1")
+    assert (store.read("e/a"), store.names("e"), store.is_local) == (b"1", ["a"], False)
