@@ -6,13 +6,14 @@ Here: parsing and matching. Not here: what a match means (exclusion, acceptance,
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from schemas.address import PATH_SAFE
 from schemas.errors import bad_input
 
 LANGUAGES = ("glob:", "re:")
 _TOKENS = {"/**/": "/(?:.*/)?", "/**": "(?:/.*)?", "**": ".*", "*": "[^/]*", "?": "(?:%[0-9A-F]{2}|[^/])"}
+_PATH = re.compile(r"[^:/?#]+://[^/?#]*([^?#]*)")
 _TOKEN = re.compile(r"(/\*\*/|/\*\*$|\*\*|\*|\?)")
 
 
@@ -59,7 +60,8 @@ class Pattern:
         compiled = _compiled(self.text, is_case_folded)
         if self.text.startswith("re:"):
             return compiled.search(address) is not None
-        return compiled.fullmatch(urlsplit(address).path or "/") is not None
+        path = _PATH.match(address)
+        return path is not None and compiled.fullmatch(path[1] or "/") is not None
 
 
 @lru_cache(maxsize=1024)

@@ -45,7 +45,9 @@ def normalize(manifest: Manifest, settings: Settings) -> Normalized:
     excluded: dict[str, Excluded] = {}
     matches: Counter[str] = Counter()
     for route in found:
-        matching = [pattern.text for pattern in patterns if _is_match(pattern, route.key.route, is_case_folded)]
+        spellings = _spellings(route.key.route)
+        matching = [pattern.text for pattern in patterns
+                    if any(pattern.matches(spelling, is_case_folded=is_case_folded) for spelling in spellings)]
         matches.update(matching)
         if matching:
             excluded.setdefault(route.key.route, Excluded(route.url, matching[0]))
@@ -109,8 +111,10 @@ def _merge(entries: Sequence[ManifestEntry], default_journey: Journey, switches:
         meeting.spellings[url] = None
     if offences:
         raise ContractError(offences)
-    return [replace(m.route, aliases=tuple(url for url in m.spellings if url != m.route.url))
-            for m in meetings.values()]
+    return [
+        met.route if len(met.spellings) == 1 else replace(met.route, aliases=tuple(met.spellings)[1:])
+        for met in meetings.values()
+    ]
 
 
 def _route(entry: ManifestEntry, url: str, key: RouteKey, default_journey: Journey) -> Route:
@@ -128,10 +132,10 @@ def _conflict(meeting: _Meeting, entry: ManifestEntry, differing: list[str], swi
                    "duplicates with equal attributes", "Keep one of the two entries.")
 
 
-def _is_match(pattern: Pattern, identity: str, is_case_folded: bool) -> bool:
+def _spellings(identity: str) -> list[str]:
+    """Return an identity without and with the slash at its end that was folded."""
     path = _PATH_END.split(identity, maxsplit=1)[0]
-    spellings = [identity] if path.endswith("/") else [identity, f"{path}/{identity[len(path):]}"]
-    return any(pattern.matches(spelling, is_case_folded=is_case_folded) for spelling in spellings)
+    return [identity] if path.endswith("/") else [identity, f"{path}/{identity[len(path):]}"]
 
 
 def _merge_warnings(routes: Sequence[Route], switches: IdentitySwitches) -> Iterator[str]:
