@@ -27,7 +27,7 @@ from tasks.load.layers import (
     variable_of,
 )
 
-NOT_SETTINGS = ("FANFOLD_SECRET_", "FANFOLD_PROFILE_")  # read by name in the shard process
+NOT_SETTINGS = ("FANFOLD_SECRET_", "FANFOLD_PROFILE_", "FANFOLD_SETTINGS", "FANFOLD_ROOT")  # read where they are used
 SECRET_HEADERS = ("authorization", "cookie", "proxy-authorization", "x-api-key")
 _UNITS_MS: Mapping[str, int] = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
