@@ -160,7 +160,8 @@ def faults_in(name: str, table: pa.Table) -> dict[int, str]:
     """
     faults: dict[int, str] = {}
     for column, spec in load_schema(name)["properties"].items():
-        for reason, mask in column_faults(table.column(column), spec, table.schema.field(column).nullable):
+        is_nullable = arrow_schema(name).field(column).nullable  # of the schema: a foreign table says what it likes
+        for reason, mask in column_faults(table.column(column), spec, is_nullable):
             for index in pc.indices_nonzero(pc.fill_null(mask, False)).to_pylist():
                 faults.setdefault(index, f"{column} {reason}")
     return faults

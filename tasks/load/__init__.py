@@ -4,8 +4,9 @@ Here: the doors of the stage. Not here: identity of routes, judgement of address
 Next: `tasks/normalize.py` for a manifest, `tasks/learn.py` for timings, `tasks/gate/` for policy files.
 """
 
+from tasks.load.layers import setting_keys
 from tasks.load.manifest import load_manifest
-from tasks.load.settings import environment_warnings, load_settings, setting_keys
+from tasks.load.settings import environment_warnings, load_settings
 from tasks.load.timings import LoadedTimings, load_timings
 from tasks.load.yaml_file import load_document, load_yaml
 

@@ -44,17 +44,21 @@ def load_timings(source: str, read: Callable[[str], bytes] = read_source) -> Loa
     Raises:
         ContractError: it can't be read or is something else. A row or value that is bad is no reason: it is left out.
     """
-    limits = Limits()
     try:
-        data = unpack(read(source), limits, limits.file_bytes)
-        kind = kind_of(data)
-        if kind is Kind.PARQUET:
-            return _from_table(_parquet_table(data), source)
-        if kind is not Kind.JSON:
-            raise SourceError(f"is {kind}")
-        document = parse_json(text_of(data), source)
+        return _loaded_from(read(source), source)
     except SourceError as error:
         raise ContractError([Offence(source, error.fault, EXPECTED, error.remedy)]) from None
+
+
+def _loaded_from(packed: bytes, source: str) -> LoadedTimings:
+    limits = Limits()
+    data = unpack(packed, limits, limits.file_bytes)
+    kind = kind_of(data)
+    if kind is Kind.PARQUET:
+        return _from_table(_parquet_table(data), source)
+    if kind is not Kind.JSON:
+        raise SourceError(f"is {kind}")
+    document = parse_json(text_of(data), source)
     return _from_rows(document, source) if isinstance(document, list) else _from_plain(document, source)
 
 
@@ -84,13 +88,9 @@ def _from_table(table: pa.Table, source: str) -> LoadedTimings:
     except (pa.ArrowException, ValueError) as error:
         fault = f"has a column of another type ({str(error).splitlines()[0][:200]})"
         raise ContractError([Offence(source, fault, "the types of timings.parquet")]) from None
-    faults = faults_in(name, table.cast(schema) if _has_no_null(table, schema) else table)
+    faults = faults_in(name, table)
     rows = [row for index, row in enumerate(table.to_pylist()) if index not in faults]
     return _loaded(name, rows, len(faults), source)
-
-
-def _has_no_null(table: pa.Table, schema: pa.Schema) -> bool:
-    return all(column.nullable or table.column(column.name).null_count == 0 for column in schema)
 
 
 def _loaded(name: str, rows: list[dict[str, Any]], bad_count: int, source: str) -> LoadedTimings:
