@@ -1,0 +1,154 @@
+// Runs the engine in an isolated world and keeps what is wanted: kept nodes in full, of everything else the counts.
+// Here: one document. Not here: which documents a page has (tasks/scan/frames.py), fingerprints (tasks/scan/path.js).
+// Nodes are kept by slot, so that neither selectors nor markup are made for the thousands that passed.
+globalThis.fanfold = (() => {
+  const { axe, fanfoldPath, fanfoldWatch } = globalThis;
+  const SUMMARY = 2000, TARGET = 4000;
+  const CLASSES = { violations: "violation", incomplete: "incomplete", passes: "pass", inapplicable: "inapplicable" };
+  const KEPT = ["violations", "incomplete"];
+  const IMPACTS = ["minor", "moderate", "serious", "critical"];
+  const slots = [];
+  const owners = [];
+  let partial = null;
+  let answer = "";
+
+  axe.configure({ noHtml: true });  // the markup of every node that passed would be copied; we cut our own
+
+  const slotOf = (element) => slots.push(element) - 1;
+  const worst = (impacts) => IMPACTS[Math.max(...impacts.map((impact) => IMPACTS.indexOf(impact)))] ?? null;
+  const cutTarget = (target) => target.map((part) => (Array.isArray(part) ? cutTarget(part) : fanfoldPath.cut(String(part), TARGET)));
+
+  // A reporter of the engine: gets every raw result, makes texts only for nodes that are kept.
+  const reporter = (limits, frame) => (results, options, resolve, reject) => {
+    const groups = axe.utils.aggregateResult(results);
+    const rules = [];
+    for (const [group, name] of Object.entries(CLASSES)) {
+      for (const { id, impact, nodes } of groups[group]) {
+        const known = nodes.map((node) => node.impact ?? impact).filter((one) => IMPACTS.includes(one));
+        rules.push([id, name, KEPT.includes(group) ? worst(known) : null, nodes.length]);
+      }
+    }
+    let room = limits.nodes, isCut = false;
+    const kept = [];
+    const trimmed = [];
+    for (const result of results) {
+      const copy = { ...result, passes: [] };
+      for (const group of KEPT) {
+        const nodes = result[group] ?? [];
+        const allowed = Math.min(nodes.length, limits.nodesPerRule, room);
+        room -= allowed;
+        isCut ||= allowed < nodes.length;
+        copy[group] = nodes.slice(0, allowed);
+        if (allowed) kept.push([result.id + group, copy[group].map(({ node }) => node)]);
+      }
+      if (KEPT.some((group) => copy[group].length) || result.error) trimmed.push(copy);
+    }
+    const nodesOf = Object.fromEntries(kept);
+    const finish = (report) => {
+      const found = {};
+      const nodes = [];
+      for (const group of KEPT) {
+        for (const rule of report[group]) {
+          if (rule.nodes.length) found[rule.id] = { tags: rule.tags, help: rule.help, help_url: rule.helpUrl };
+          rule.nodes.forEach((node, index) => {
+            const raw = nodesOf[rule.id + group]?.[index];
+            nodes.push({
+              rule: rule.id,
+              is_violation: group === "violations",
+              impact: node.impact ?? rule.impact ?? null,
+              target: cutTarget(node.target),
+              summary: fanfoldPath.cut(node.failureSummary ?? "", SUMMARY),
+              frame: raw?.frame ?? frame,
+              slot: raw?.slot ?? slotOf(raw?.element ?? document.documentElement),
+            });
+          });
+        }
+      }
+      const failed = results.filter(({ error }) => error).map(({ id, error }) => [id, fanfoldPath.cut(String(error.message ?? error), 200)]);
+      resolve({ rules, nodes, found, failed, is_cut: isCut });
+    };
+    axe.getReporter("v1")(trimmed, { ...options, resultTypes: KEPT }, finish, reject);
+  };
+
+  const describe = (wanted, limits) => wanted.map((slot) => ({
+    html: limits.html === 0 ? "" : fanfoldPath.markup(slots[slot], limits.html, limits.isMasked),
+    path: fanfoldPath.path(slots[slot]),
+  }));
+  const withDescriptions = (report, limits) => {
+    const own = report.nodes.filter(({ frame }) => frame === 0);
+    const described = describe(own.map(({ slot }) => slot), limits);
+    own.forEach((node, index) => Object.assign(node, described[index]));
+    return report;
+  };
+  const addressOf = (frame) => fanfoldPath.cut(frame.src || frame.data || (frame.hasAttribute("srcdoc") ? "about:srcdoc" : "about:blank"), 2000);
+
+  return {
+    version: axe.version,
+
+    // A page without frames: everything stays here, one text comes out.
+    async run(options, limits) {
+      fanfoldWatch?.finish();
+      const report = await axe.run(document, { ...options, reporter: reporter(limits, 0) });
+      return JSON.stringify({ version: axe.version, ...withDescriptions(report, limits) });
+    },
+
+    // One document of a page with frames. The page's own part stays here, a frame's travels as text.
+    async start(frame, context, options, limits) {
+      const blank = () => location.href === "about:blank" && context?.expectsDocument;
+      if (blank()) return JSON.stringify({ untested: "blank" });
+      if (location.href.startsWith("chrome-error:")) return JSON.stringify({ untested: "error_page" });
+      for (const animation of document.getAnimations()) try { animation.finish(); } catch { animation.cancel(); }
+      const merge = (child, parent) => ({
+        ...child, selector: [...parent.selector, ...child.selector], ancestry: [...parent.ancestry, ...child.ancestry],
+        nodeIndexes: [...parent.nodeIndexes, ...child.nodeIndexes], fromFrame: true,
+      });
+      axe.utils.nodeSerializer.update({
+        toSpec: (node) => ({
+          selector: node.selector, ancestry: node.ancestry, xpath: [], source: null, nodeIndexes: node.nodeIndexes,
+          fromFrame: node.fromFrame, frame, slot: slotOf(node.element),
+        }),
+        mergeSpecs: merge,
+      });
+      const scope = context?.scope ?? document;
+      const frames = axe.utils.getFrameContexts(scope, options).map(({ frameSelector, frameContext }) => {
+        const owner = axe.utils.shadowSelect(frameSelector);
+        owners.push(owner);
+        const address = addressOf(owner);
+        return {
+          scope: frameContext, address, path: fanfoldPath.path(owner),
+          expectsDocument: /^(?:https?|data|blob):/.test(address) && !owner.hasAttribute("srcdoc"),
+        };
+      });
+      partial = await axe.runPartial(scope, options);
+      if (frame !== 0) {
+        answer = JSON.stringify(partial);
+        if (answer.length > limits.partial) return JSON.stringify({ untested: "too_large" });
+      }
+      return JSON.stringify({ version: axe.version, url: fanfoldPath.cut(location.href, 2000), frames, length: answer.length });
+    },
+
+    answer: () => answer,
+    owner: (index) => owners[index],
+
+    // In the page's own document, with the parts of its frames in the engine's order; null for a frame without one.
+    async finish(texts, options, limits) {
+      const parts = [partial, ...texts.map((text) => text && JSON.parse(text))];
+      const report = await axe.finishRun(parts, { ...options, reporter: reporter(limits, 0) });
+      return JSON.stringify(withDescriptions(report, limits));
+    },
+
+    describe: (wanted, limits) => JSON.stringify(describe(wanted, limits)),
+
+    // Documents that the engine does not look for: HTML in object and embed.
+    embedded() {
+      const hosts = [...Document.prototype.querySelectorAll.call(document, "object, embed")];
+      return JSON.stringify(hosts.filter((host) => {
+        if (!host.checkVisibility({ visibilityProperty: true })) return false;
+        try {
+          const inner = host.contentDocument ?? host.getSVGDocument?.();
+          return inner ? /html/.test(inner.contentType) : false;
+        } catch { return true; }
+      }).map(addressOf));
+    },
+  };
+})();

@@ -1,0 +1,191 @@
+"""Judge what a visit saw: the right page, another page, or none.
+
+Here: the order of judgements, pure. Not here: seeing (`visit.py`), words and sentences (`reasons.py`), identity (the
+`find_route` that is given). Status before type, type before address, address before content.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from urllib.parse import urlsplit
+
+from schemas.plan import PlannedRoute
+from schemas.route import Journey
+from schemas.settings import ScanSettings
+from tasks.scan.reasons import reason_of_status
+
+HTML_TYPES = ("text/html", "application/xhtml+xml")
+NO_CONTENT = (204, 205)
+SIGN_IN_PATH = re.compile(
+    r"/(?:log[-_]?(?:in|on)|sign[-_]?(?:in|on)|sso|oauth2?|openid(?:-connect)?|authorize|saml2?|idp|adfs|auth|cas"
+    r"|sessions?/new|wp-login|authenticate|authentication|account/log[-_]?in)(?:[/._-]|$)", re.IGNORECASE)
+SIGN_IN_HOSTS = ("login.microsoftonline.com", "login.live.com", "accounts.google.com", "*.okta.com", "*.oktapreview.com",
+                 "*.auth0.com", "*.onelogin.com", "*.b2clogin.com", "login.*", "sso.*", "idp.*", "signin.*")
+FEW_CHARACTERS = 600  # a page with less text than this and a password field is a sign-in page
+
+FindRoute = Callable[[str, str | None], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known of the page so far. `has_selector` answers for `expect.selector`, None when it was not asked."""
+
+    url: str
+    status: int | None
+    content_type: str | None
+    is_download: bool = False
+    title: str | None = None
+    has_password_field: bool = False
+    text_length: int | None = None
+    has_selector: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A reason of `REASONS`, what it rests on, and the route that the address led to."""
+
+    reason: str
+    detail: str | None = None
+    redirected_to: str | None = None
+
+
+class Judge:
+    """Judges pages under the settings of a plan.
+
+    Args:
+        find_route: returns the `task_id` of the planned route that an address belongs to under a profile, if any.
+    """
+
+    def __init__(self, scan: ScanSettings, find_route: FindRoute) -> None:
+        self._scan = scan
+        self._find_route = find_route
+
+    def on_arrival(self, route: PlannedRoute, seen: Seen) -> Judgement | None:
+        """Judge a page by its answer and address; None when it is worth scanning."""
+        for judgement in self._arrival(route, seen):
+            if judgement is not None:
+                return judgement
+        return None
+
+    def when_settled(self, route: PlannedRoute, seen: Seen) -> Judgement | None:
+        """Judge a page that has settled by address and content; None when it is the right one."""
+        return self.on_arrival(route, seen) or self._judge_content(route, seen)
+
+    def _arrival(self, route: PlannedRoute, seen: Seen) -> Iterator[Judgement | None]:
+        if seen.url.startswith("chrome-error:"):
+            yield Judgement("browser_error_page", f"status {seen.status}" if seen.status else None)
+        yield _judge_status(route, seen)
+        yield _judge_type(route, seen)
+        expected = route.expect_url
+        if expected is not None:
+            if not _is_same_address(expected, seen.url):
+                yield self._judge_sign_in(route, seen) or Judgement("expect_url", f"expected {expected}")
+            return
+        yield self._judge_sign_in(route, seen)
+        yield self._judge_host(route, seen)
+        yield self._judge_redirect(route, seen)
+
+    def _judge_sign_in(self, route: PlannedRoute, seen: Seen) -> Judgement | None:
+        final, asked = urlsplit(seen.url), urlsplit(route.url)
+        if self._is_own(route, seen) or SIGN_IN_PATH.search(asked.path) or _is_sign_in_host(asked.hostname):
+            return None
+        if SIGN_IN_PATH.search(final.path) or _is_sign_in_host(final.hostname):
+            return Judgement("sign_in", f"led to {final.hostname}{final.path}")
+        return None
+
+    def _judge_host(self, route: PlannedRoute, seen: Seen) -> Judgement | None:
+        host = (urlsplit(seen.url).hostname or "").lower()
+        own = (urlsplit(route.url).hostname or "").lower()
+        if _bare(host) == _bare(own) or any(fnmatchcase(host, name.lower()) for name in self._scan.hosts):
+            return None
+        return Judgement("host_not_allowed", f"led to {host or seen.url[:100]}")
+
+    def _judge_redirect(self, route: PlannedRoute, seen: Seen) -> Judgement | None:
+        found = self._find_route(seen.url, route.auth)
+        if found == route.task_id:
+            return None
+        if found is not None:
+            return Judgement("other_route", None, found)
+        if self._scan.redirects == "strict" and not _differs_in_scheme_or_www_only(route.url, seen.url):
+            return Judgement("redirect_not_allowed")
+        return None
+
+    def _is_own(self, route: PlannedRoute, seen: Seen) -> bool:
+        return self._find_route(seen.url, route.auth) == route.task_id
+
+    def _judge_content(self, route: PlannedRoute, seen: Seen) -> Judgement | None:
+        if route.expect_selector is not None and not seen.has_selector:
+            return self._judge_password(route, seen) or Judgement("expect_selector", route.expect_selector)
+        if route.expect_title is not None and route.expect_title.casefold() not in (seen.title or "").casefold():
+            return self._judge_password(route, seen) or Judgement("expect_title", f"title is {seen.title!r}")
+        return self._judge_password(route, seen)
+
+    def _judge_password(self, route: PlannedRoute, seen: Seen) -> Judgement | None:
+        """A password field is a sign-in page where the page was not what was asked for, or is little else.
+
+        Many a public page carries a small sign-in form; that alone is no fault.
+        """
+        if not seen.has_password_field or route.ready is not None or (route.expect_selector and seen.has_selector):
+            return None
+        asked = urlsplit(route.url)
+        if SIGN_IN_PATH.search(asked.path) or _is_sign_in_host(asked.hostname) or _is_account_path(asked.path):
+            return None
+        is_little_else = seen.text_length is not None and seen.text_length <= FEW_CHARACTERS
+        if is_little_else or route.auth is not None or not self._is_own(route, seen):
+            return Judgement("sign_in", "the page asks for a password")
+        return None
+
+
+def _judge_status(route: PlannedRoute, seen: Seen) -> Judgement | None:
+    status = seen.status
+    if route.expect_status is not None:
+        if status == route.expect_status:
+            return None
+        if status is not None and status < 400:
+            return Judgement("expect_status", f"status {status}, expected {route.expect_status}")
+    if status is None or 200 <= status <= 299:
+        return None
+    return Judgement(reason_of_status(status), f"status {status}")
+
+
+def _judge_type(route: PlannedRoute, seen: Seen) -> Judgement | None:
+    if seen.status in NO_CONTENT:
+        reason, detail = "no_content", f"status {seen.status}"
+    elif seen.is_download:
+        reason, detail = "download", media_type(seen.content_type) or "no media type"
+    elif media_type(seen.content_type) not in HTML_TYPES:
+        reason, detail = "document", media_type(seen.content_type) or "no media type"
+    else:
+        return None
+    is_named_page = route.journey_is_explicit and route.journey == Journey.PRIMARY
+    if route.ready or not route.expect.is_empty or is_named_page or route.was_html:
+        return Judgement("file_instead_of_page", detail)
+    return Judgement(reason, detail)
+
+
+def media_type(content_type: str | None) -> str:
+    """Return a media type without its parameters, in lower case."""
+    return (content_type or "").partition(";")[0].strip().lower()
+
+
+def _bare(host: str) -> str:
+    return host.removesuffix(".").removeprefix("www.")
+
+
+def _is_sign_in_host(host: str | None) -> bool:
+    return any(fnmatchcase((host or "").lower(), pattern) for pattern in SIGN_IN_HOSTS)
+
+
+def _is_account_path(path: str) -> bool:
+    return re.search(r"/(?:register|registration|sign[-_]?up|join|password|reset|account)\b", path, re.IGNORECASE) is not None
+
+
+def _is_same_address(expected: str, found: str) -> bool:
+    return expected.rstrip("/") == found.rstrip("/") or expected.rstrip("/") == found.partition("#")[0].rstrip("/")
+
+
+def _differs_in_scheme_or_www_only(asked: str, final: str) -> bool:
+    one, other = urlsplit(asked), urlsplit(final)
+    return (_bare(one.hostname or ""), one.path.rstrip("/"), one.query) == (
+        _bare(other.hostname or ""), other.path.rstrip("/"), other.query)

@@ -1,0 +1,83 @@
+// Watches a page from an isolated world: what changes, whether fonts and late frames are there, where the page is.
+// Here: reading. Not here: the clock (tasks/scan/settle.py; timers are dead where scripting is off).
+// Prototype methods only: a page can name a form field `title` or `querySelector`, and `document` then answers with it.
+(() => {
+  if (globalThis.fanfoldWatch) return;
+  const select = (selector) => Document.prototype.querySelector.call(document, selector);
+  const selectAll = (selector) => [...Document.prototype.querySelectorAll.call(document, selector)];
+  const read = (prototype, name) => Object.getOwnPropertyDescriptor(prototype, name).get.call(document);
+  const cut = (text, length) => {
+    const short = text.slice(0, length).toWellFormed().replaceAll("\0", "\uFFFD");
+    return text.length > length ? short.slice(0, length - 1).toWellFormed() + "…" : short;
+  };
+
+  // A fade must not make a contrast finding. 1 ms and not none: pages wait for the end event, and a fade-in keeps its end.
+  const still = new CSSStyleSheet();
+  still.replaceSync(`*, ::before, ::after { transition-duration: 1ms !important; transition-delay: 0s !important;
+    animation-duration: 1ms !important; animation-delay: 0s !important; animation-iteration-count: 1 !important;
+    scroll-behavior: auto !important; caret-color: transparent !important }`);
+  read(Document.prototype, "adoptedStyleSheets").push(still);
+  const finish = () => {
+    for (const animation of document.getAnimations()) {
+      try { animation.finish(); } catch { animation.cancel(); }  // one without end can't be finished
+    }
+  };
+
+  let changes = 0;
+  const observer = new MutationObserver((records) => { changes += records.length; });
+  observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+
+  // A frame that waits until it is scrolled to would stay untested.
+  const hurried = [];
+  const hurry = () => {
+    for (const frame of selectAll('iframe[loading="lazy"]')) {
+      hurried.push(frame);
+      frame.loading = "eager";
+    }
+  };
+  const isWaiting = (frame) => {
+    try { return frame.contentDocument.URL === "about:blank" && /^https?:/.test(frame.src); } catch { return false; }
+  };
+
+  const attempt = (find) => { try { return find(); } catch (error) { return String(error.message); } };
+  const isSeen = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+
+  globalThis.fanfoldWatch = {
+    look(ready) {
+      changes += observer.takeRecords().length;
+      return JSON.stringify({
+        changes,
+        has_fonts: read(Document.prototype, "fonts").status === "loaded",
+        has_late_frames: hurried.some((frame) => frame.isConnected && isWaiting(frame)),
+        ready: ready === null ? null : attempt(() => select(ready) !== null),
+      });
+    },
+    facts(selector) {
+      const entry = performance.getEntriesByType("navigation")[0];
+      const field = selectAll('input[type="password" i]').find(isSeen);
+      return JSON.stringify({
+        url: cut(location.href, 4000),
+        title: cut(read(Document.prototype, "title"), 300),
+        content_type: cut(read(Document.prototype, "contentType"), 100),
+        status: entry?.responseStatus || null,
+        has_password_field: field !== undefined,
+        text_length: field ? (read(Document.prototype, "body")?.innerText ?? "").length : null,
+        has_selector: selector === null ? null : attempt(() => select(selector) !== null),
+        is_parsed: read(Document.prototype, "readyState") !== "loading",
+        awaited: read(Document.prototype, "readyState") === "complete" ? [] : [
+          ...selectAll("link[rel~=stylesheet]").filter((link) => !link.sheet && !link.disabled).map((link) => link.href),
+          ...selectAll("img:not([loading=lazy])").filter((image) => image.src && !image.complete).map((i) => i.src),
+        ].slice(0, 5).map((address) => cut(address, 200)),
+        awaited_frames: selectAll("iframe, frame").filter(isWaiting).length,
+      });
+    },
+    hurry,
+    finish,
+    rest() {
+      observer.disconnect();
+      for (const frame of hurried) frame.loading = "lazy";
+    },
+  };
+  hurry();
+  finish();
+})();
