@@ -22,6 +22,7 @@ from schemas.cells import (
     cells_of,
     default_cells,
 )
+from schemas.coverage_rules import Accepted, CoverageRules, Hygiene
 from schemas.errors import ContractError, Offence
 from schemas.finding import UNKNOWN_IMPACT
 from schemas.outcome import OutcomeKind
@@ -36,45 +37,6 @@ class Override:
 
     pattern: Pattern
     cells: CellTable
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """Routes known to be broken in one way. `until` is the last day, ISO 8601."""
-
-    pattern: Pattern
-    outcome: OutcomeKind
-    reason: str
-    owner: str
-    until: str
-
-    def is_expired(self, now: str) -> bool:
-        """Whether the last day is past. `now` is an ISO 8601 date or time in UTC."""
-        return self.until < now[:10]
-
-
-@dataclass(frozen=True, slots=True)
-class CoverageRules:
-    """What a run may lack. Ratios are shares of routes in scope."""
-
-    min_routes: int = 1
-    max_shrink: float = 0.2
-    max_not_applicable: float = 0.5
-    free_not_applicable: int = 5
-    max_unsettled: int = 0
-    max_quarantined: int = 0
-    untested_own_frames: str = "incomplete"
-    untested_other_frames: str = "warn"
-    cut_results: str = "incomplete"
-
-
-@dataclass(frozen=True, slots=True)
-class Hygiene:
-    """What careless suppressions do: `ignore`, `warn` or `block`."""
-
-    expired: str = "warn"
-    unused: str = "warn"
-    too_wide: str = "warn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +63,11 @@ class Policy:
     suppressions: Hygiene = field(default_factory=Hygiene)
 
     @property
+    def tables(self) -> tuple[CellTable, ...]:
+        """The policy's own cells, then those of each override."""
+        return (self.cells, *(override.cells for override in self.overrides))
+
+    @property
     def tags(self) -> frozenset[str]:
         """The engine's tags of the standard, cumulative."""
         return tags_of(self.standard, self.level)
@@ -108,8 +75,7 @@ class Policy:
     @property
     def named_rules(self) -> frozenset[str]:
         """Rules that the policy names and does not ignore everywhere: they must have been run."""
-        tables = (self.cells, *(override.cells for override in self.overrides))
-        return frozenset(row.removeprefix(RULE_ROW) for table in tables for (row, _), cell in table.items()
+        return frozenset(row.removeprefix(RULE_ROW) for table in self.tables for (row, _), cell in table.items()
                          if row.startswith(RULE_ROW) and cell.action is not Action.IGNORE)
 
     @property
@@ -226,8 +192,7 @@ def _policy_of(document: Mapping[str, Any]) -> Policy:
 
 
 def _gates_anything(policy: Policy) -> bool:
-    tables = (policy.cells, *(override.cells for override in policy.overrides))
-    return any(cell.action.can_block for table in tables for cell in table.values())
+    return any(cell.action.can_block for table in policy.tables for cell in table.values())
 
 
 def _parts(document: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:

@@ -1,0 +1,163 @@
+"""Judge every sighting by its cell of the policy, and fold the judgements into one decision per finding.
+
+Here: impact by journey, limits, what the baseline and the suppressions change. Not here: coverage, comparing with the
+baseline (`regression`), matching suppressions (`suppressions`).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from operator import attrgetter
+
+from schemas.cells import IMPACT_ROWS, JOURNEYS, Action, Cell
+from schemas.finding import UNKNOWN_IMPACT, Decision, Finding, Sighting, Standing, impact_rank
+from schemas.gate_input import GateInput
+from schemas.policy import Policy
+from schemas.route import Journey
+from schemas.verdict import CellCount
+from tasks.gate.regression import LEAST_RANK, Change, Spot
+from tasks.gate.suppressions import Suppressed
+
+FindingKey = tuple[str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One sighting with all that was decided on it.
+
+    Attributes:
+        cell_name, cell: what judged it; `kind` says by which part of the policy.
+        open_count: occurrences that no suppression covers; new_count: of those, new against the baseline.
+        is_on_clean_route: new, of the standard, moderate or worse, where the baseline had nothing like it.
+        decision: before limits it is what the cell says; `within_limits` lowers it.
+    """
+
+    sighting: Sighting
+    journey: str
+    kind: str
+    cell_name: str
+    cell: Cell
+    open_count: int
+    new_count: int
+    standing: Standing | None
+    is_on_clean_route: bool
+    decision: Decision
+    is_regression: bool = False
+
+    @property
+    def key(self) -> FindingKey:
+        return (self.sighting.fingerprint, self.sighting.is_violation)
+
+
+def judge_sightings(
+    given: GateInput, changes: Mapping[Spot, Change] | None, clean: frozenset[str], suppressed: Suppressed
+) -> list[Judged]:
+    """Judge every sighting.
+
+    Where a spot has occurrences of several impacts, those of the highest count as the new ones. Suppressed
+    occurrences are taken off first what the baseline knows: a new fault never hides behind a suppressed old one.
+    """
+    policy = given.policy
+    rows = {row.task_id: (row.route, row.journey) for row in given.converged.outcomes}
+    tags = {finding.rule: finding.tags for finding in given.converged.findings}
+    tags |= {info.rule: info.tags for info in given.plan.header.engine.rules}
+    overrides = lru_cache(maxsize=None)(policy.matching_overrides)
+    cells = lru_cache(maxsize=None)(policy.cell_for)
+    left = {spot: change.new_count for spot, change in (changes or {}).items()}
+    judged = []
+    for sighting in sorted(given.converged.sightings, key=lambda s: (s.order[:3], -impact_rank(s.impact))):
+        route, journey = rows.get(sighting.task_id, ("", Journey.PRIMARY.value))
+        kind = policy.kind_of(tags[sighting.rule], is_violation=sighting.is_violation)
+        name, cell = cells(kind, sighting.rule, sighting.impact, journey, overrides(route))
+        spot = (sighting.fingerprint, sighting.is_violation, sighting.task_id)
+        new = min(left.get(spot, 0), sighting.count)
+        left[spot] = left.get(spot, 0) - new
+        key = (*spot, sighting.impact)
+        open_count = sighting.count - suppressed.by_sighting[key]
+        standing = None if changes is None else changes[spot].standing if new else Standing.CARRIED
+        judged.append(_judge(policy, Judged(
+            sighting=sighting, journey=journey, kind=kind, cell_name=name, cell=cell, open_count=open_count,
+            new_count=min(new, open_count), standing=standing,
+            is_on_clean_route=sighting.task_id in clean and _weighs(kind, sighting), decision=Decision.IGNORE)))
+    return judged
+
+
+def _weighs(kind: str, sighting: Sighting) -> bool:
+    return kind == "violation" and impact_rank(sighting.impact) >= LEAST_RANK
+
+
+def _judge(policy: Policy, item: Judged) -> Judged:
+    if item.open_count == 0 or item.cell.action is Action.IGNORE:
+        return item
+    is_regression = (item.is_on_clean_route and item.new_count > 0 and item.standing is Standing.NEW
+                     and policy.regression == "block")
+    blocks = is_regression or item.cell.action is Action.BLOCK or (
+        item.cell.action is Action.BLOCK_NEW
+        and (item.standing is None or (item.new_count > 0 and item.standing is Standing.NEW)))
+    return replace(item, decision=Decision.BLOCK if blocks else Decision.WARN, is_regression=is_regression)
+
+
+def within_limits(judged: Sequence[Judged]) -> list[Judged]:
+    """Lower to a warning what blocks in a cell that lets so many findings pass; a regression is within no limit."""
+    blocking = count_blocking(judged)
+    return [replace(item, decision=Decision.WARN)
+            if item.decision is Decision.BLOCK and not item.is_regression
+            and blocking[item.cell_name] <= item.cell.allowed else item for item in judged]
+
+
+def count_blocking(judged: Iterable[Judged]) -> dict[str, int]:
+    """Count the findings that use up the limit of each cell."""
+    keys: dict[str, set[FindingKey]] = defaultdict(set)
+    for item in judged:
+        if item.decision is Decision.BLOCK and item.cell.action.can_block:
+            keys[item.cell_name].add(item.key)
+    return defaultdict(int, {name: len(found) for name, found in keys.items()})
+
+
+def count_cells(policy: Policy, judged: Sequence[Judged], blocking: Mapping[str, int]) -> tuple[CellCount, ...]:
+    """Count what every cell met: all cells of the standard, and others where there is anything.
+
+    Args:
+        policy: for cells that met nothing. judged: every sighting. blocking: findings against each cell's limit.
+    """
+    met: dict[tuple[str, str, str], list[Judged]] = defaultdict(list)
+    for item in judged:
+        if item.open_count:
+            met[item.cell_name, item.kind, item.journey].append(item)
+    cells = {key: (max((item.sighting.impact for item in items), key=impact_rank) or UNKNOWN_IMPACT, items[0].cell)
+             for key, items in met.items()}
+    for impact in IMPACT_ROWS:
+        for journey in JOURNEYS:
+            name, cell = policy.cell_for("violation", "", impact, journey)
+            cells[name, "violation", journey] = (impact, cell)
+    return tuple(
+        CellCount(
+            name=name, kind=kind, impact=impact, journey=journey, action=cell.action.value,
+            finding_count=len({item.key for item in met[name, kind, journey]}),
+            occurrence_count=sum(item.open_count for item in met[name, kind, journey]),
+            blocking_count=blocking.get(name, 0), allowed=cell.allowed if cell.action.can_block else None)
+        for (name, kind, journey), (impact, cell) in sorted(cells.items(), key=lambda entry: entry[0]))
+
+
+def fill_findings(given: GateInput, judged: Sequence[Judged], suppressed: Suppressed) -> tuple[Finding, ...]:
+    """Write decision, standing and suppression into the findings: the strongest of their sightings, worst first."""
+    groups: dict[FindingKey, list[Judged]] = defaultdict(list)
+    for item in judged:
+        groups[item.key].append(item)
+    filled = []
+    for finding in given.converged.findings:
+        items = groups[finding.fingerprint, finding.is_violation]
+        entries = [given.suppressions[i] for i in sorted(suppressed.by_finding.get(
+            (finding.fingerprint, finding.is_violation), ()))]
+        filled.append(replace(
+            finding, decision=max((item.decision for item in items), key=attrgetter("rank"), default=Decision.WARN),
+            standing=_strongest(items), suppressed_by="; ".join(entry.by for entry in entries) or None,
+            suppressed_until=min((entry.expires for entry in entries), default=None)))
+    return tuple(sorted(filled, key=attrgetter("order")))
+
+
+def _strongest(items: Sequence[Judged]) -> Standing | None:
+    standings = {item.standing for item in items}
+    return next((standing for standing in (Standing.NEW, Standing.NEW_RULE, Standing.CARRIED)
+                 if standing in standings), None)

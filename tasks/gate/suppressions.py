@@ -1,0 +1,112 @@
+"""Apply suppressions: count the occurrences that they keep from blocking, and say which are careless.
+
+Here: matching by rule, route and target. Not here: the decision on what is left (`cells`). Coverage and data stay.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from schemas.finding import Sighting
+from schemas.gate_input import GateInput
+from schemas.suppression import Suppression
+from schemas.verdict import Reason, SuppressionUse, Weight
+from tasks.gate.coverage import warn
+
+SightingKey = tuple[str, bool, str, str | None]  # fingerprint, is_violation, task_id, impact
+KEY_COLUMNS = ("fingerprint", "is_violation", "task_id", "impact")
+
+
+@dataclass(slots=True)
+class Suppressed:
+    """What the suppressions met: occurrences by sighting and by entry, and who suppressed a finding."""
+
+    by_sighting: Counter[SightingKey] = field(default_factory=Counter)
+    applied: Counter[int] = field(default_factory=Counter)
+    matched: set[int] = field(default_factory=set)
+    by_finding: dict[tuple[str, bool], set[int]] = field(default_factory=lambda: defaultdict(set))
+
+    def add(self, key: SightingKey, count: int, entries: Sequence[int]) -> None:
+        """Count occurrences under the first entry that matches them; the others are not unused for it."""
+        self.by_sighting[key] += count
+        self.applied[entries[0]] += count
+        self.matched.update(entries)
+        self.by_finding[key[:2]].add(entries[0])
+
+
+def apply_suppressions(given: GateInput) -> Suppressed:
+    """Match every occurrence with the suppressions in force."""
+    routes = {row.task_id: row.route for row in given.plan.routes}
+    by_rule: dict[str, list[int]] = defaultdict(list)
+    for index, entry in enumerate(given.suppressions):
+        if not entry.is_expired(given.now):
+            by_rule[entry.rule].append(index)
+    with_selector = {rule for rule, indexes in by_rule.items()
+                     if any(given.suppressions[index].selector is not None for index in indexes)}
+    suppressed = Suppressed()
+    for sighting in given.converged.sightings:
+        if sighting.rule in by_rule and sighting.rule not in with_selector:
+            _match(suppressed, given.suppressions, by_rule[sighting.rule], routes, _key_of(sighting), sighting.count)
+    for key, rule, target, text in _occurrences_of(given.converged.occurrences, with_selector):
+        indexes = [i for i in by_rule[rule] if given.suppressions[i].matches_target(target, text)]
+        _match(suppressed, given.suppressions, indexes, routes, key, 1)
+    return suppressed
+
+
+def list_uses(given: GateInput, suppressed: Suppressed) -> tuple[SuppressionUse, ...]:
+    """List every suppression with what it did."""
+    return tuple(SuppressionUse(entry.rule, entry.route.text, entry.selector, entry.reason, entry.owner, entry.ticket,
+                                entry.expires, entry.is_expired(given.now), suppressed.applied[index])
+                 for index, entry in enumerate(given.suppressions))
+
+
+def judge_suppressions(given: GateInput, suppressed: Suppressed) -> list[Reason]:
+    """Find careless suppressions; the policy says whether they are ignored, said, or fail the run."""
+    entries = given.suppressions
+    expired = [entry for entry in entries if entry.is_expired(given.now)]
+    unused = [entry for index, entry in enumerate(entries)
+              if index not in suppressed.matched and not entry.is_expired(given.now)]
+    wide = [entry for entry in entries if not entry.is_expired(given.now) and _is_too_wide(entry, given)]
+    hygiene = given.policy.suppressions
+    return [*_careless("expired_suppressions", expired, hygiene.expired, "are past their date and do not apply"),
+            *_careless("unused_suppressions", unused, hygiene.unused, "match nothing: take them out"),
+            *_careless("wide_suppressions", wide, hygiene.too_wide, "hold for every route and every target of a rule: "
+                       "ignore the rule in the policy instead, where a reader looks for it")]
+
+
+def _careless(code: str, entries: Sequence[Suppression], how: str, text: str) -> Iterable[Reason]:
+    if entries and how != "ignore":
+        said = warn(code, f"{len(entries)} suppressions {text}.",
+                    (f"{entry.rule} on {entry.route.text}: {entry.by}, until {entry.expires}" for entry in entries))
+        yield said if how == "warn" else Reason(said.code, Weight.BLOCK, said.text, said.count, said.examples)
+
+
+def _is_too_wide(entry: Suppression, given: GateInput) -> bool:
+    routes = given.plan.routes
+    return entry.selector is None and len(routes) > 1 and all(entry.route.matches(row.route) for row in routes)
+
+
+def _match(suppressed: Suppressed, entries: Sequence[Suppression], indexes: Sequence[int], routes: dict[str, str],
+           key: SightingKey, count: int) -> None:
+    matching = [index for index in indexes if key[2] in routes and entries[index].route.matches(routes[key[2]])]
+    if matching:
+        suppressed.add(key, count, matching)
+
+
+def _key_of(sighting: Sighting) -> SightingKey:
+    return (sighting.fingerprint, sighting.is_violation, sighting.task_id, sighting.impact)
+
+
+def _occurrences_of(table: pa.Table, rules: Iterable[str]) -> Iterable[tuple[SightingKey, str, str, str]]:
+    """Read single occurrences, of those rules only that a selector makes it necessary for."""
+    wanted = pa.array(sorted(rules), pa.string())
+    if len(wanted) == 0:
+        return
+    rows = table.filter(pc.is_in(table["rule"], wanted)).select([*KEY_COLUMNS, "rule", "target", "target_text"])
+    for batch in rows.to_batches(max_chunksize=10_000):
+        for fingerprint, is_violation, task_id, impact, rule, target, text in zip(
+                *(column.to_pylist() for column in batch.columns), strict=True):
+            yield (fingerprint, is_violation, task_id, impact), rule, target, text
