@@ -3,7 +3,7 @@
 Here: the record and its document. Not here: deciding (`tasks/gate/`), printing (`flows/`), storing (`tasks/store.py`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Any
@@ -68,6 +68,13 @@ class Reason:
     text: str
     count: int
     examples: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, decision: Weight, code: str, text: str, examples: Iterable[str] = (),
+           count: int | None = None) -> "Reason":
+        """Make a reason with its examples sorted and cut; the count is that of all examples unless given."""
+        listed = sorted(examples)
+        return cls(code, decision, text, len(listed) if count is None else count, tuple(listed[:SHOWN_EXAMPLES]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +202,11 @@ class Verdict:
     suppressions: tuple[SuppressionUse, ...]
     provenance: Mapping[str, Any]
     findings: tuple[Finding, ...] = field(default=(), repr=False)
+
+
+def plural(count: int, noun: str) -> str:
+    """Say a count with its noun: `1 finding`, `2 findings`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def to_document(verdict: Verdict, **stored: Any) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Decide on a run: one function, one verdict, a reason for each decision.
 
-Here: the order of the judgement. `coverage` and `builds` say whether the run is whole, `regression` compares with the
-baseline, `suppressions` matches agreements, `cells` judges findings, `reasons` puts it into words, `baseline` writes
-what later runs are compared with, `explain` answers for one route.
+Here: the order of the judgement. `coverage` finds holes; `routes` and `builds` say whether the run is whole; `regression`
+compares with the baseline, `suppressions` matches agreements, `cells` judges findings, `reasons` puts it into words;
+`baseline` writes what later runs are compared with, `explain` answers for one route.
 Not here: files, clocks, Prefect. Pure: the same input gives the same verdict. Next: `tasks/publish.py`.
 """
 
@@ -15,10 +15,11 @@ from schemas.verdict import EXIT_CODES, FLOW_STATES, Reason, Verdict, VerdictKin
 from tasks.gate.baseline import diff_baseline, make_baseline, prune_baseline
 from tasks.gate.builds import judge_builds
 from tasks.gate.cells import count_blocking, count_cells, fill_findings, judge_sightings, within_limits
-from tasks.gate.coverage import count_coverage, find_holes, judge_routes
+from tasks.gate.coverage import count_coverage, find_holes
 from tasks.gate.explain import explain_route
 from tasks.gate.reasons import describe_baseline, describe_findings, provenance_of, summarize
 from tasks.gate.regression import clean_routes, compare_with_baseline, sum_changes
+from tasks.gate.routes import judge_routes
 from tasks.gate.suppressions import apply_suppressions, judge_suppressions, list_uses
 
 __all__ = ["decide_verdict", "diff_baseline", "explain_route", "make_baseline", "prune_baseline"]

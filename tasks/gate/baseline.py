@@ -75,8 +75,9 @@ def _keep(made: Baseline, previous: Baseline, given: GateInput) -> Baseline:
              if given.plan.header.scope == "delta" or task_id in planned}
     kept = [replace(finding, routes={task_id: count for task_id, count in finding.routes.items() if task_id in stays})
             for finding in previous.findings]
+    still = {task_id: route for task_id, route in previous.scanned.items() if task_id in stays}
     return replace(
-        made, scanned={**made.scanned} | {task_id: previous.scanned[task_id] for task_id in stays & set(previous.scanned)},
+        made, scanned={**made.scanned, **still},
         findings=_merge(made.findings, kept),
         # What both engines ran: on routes that stay as they were nobody looked for the rules of the new one.
         rules=made.rules & previous.rules if stays else made.rules)

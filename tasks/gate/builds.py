@@ -14,8 +14,7 @@ from schemas.cells import BEST_PRACTICE
 from schemas.gate_input import GateInput
 from schemas.receipt import Receipt
 from schemas.standard import BEST_PRACTICE_TAG, is_needed
-from schemas.verdict import Reason
-from tasks.gate.coverage import incomplete, warn
+from schemas.verdict import Reason, Weight, plural
 
 
 def judge_builds(given: GateInput) -> list[Reason]:
@@ -59,13 +58,14 @@ def _check_receipts(given: GateInput) -> Iterable[Reason]:
     planned = {load.shard_index for load in given.plan.header.shards}
     absent = planned - set(given.receipts)
     if absent:
-        yield incomplete("missing_receipts", f"{len(absent)} of {len(planned)} shards left no receipt: they did not "
-                         "end. Resume the run.", (f"shard {index:04d}" for index in absent))
+        yield Reason.of(Weight.INCOMPLETE, "missing_receipts",
+                        f"{len(absent)} of {plural(len(planned), 'shard')} left no receipt, so did not end. Resume the "
+                        "run.", (f"shard {index:04d}" for index in absent))
     foreign = [index for index, receipt in given.receipts.items()
                if index not in planned or receipt.plan_id != given.plan.header.plan_id or receipt.shard_index != index]
     if foreign:
-        yield incomplete("foreign_receipts", f"{len(foreign)} receipts are not of this plan.",
-                         (f"shard {index:04d}" for index in foreign))
+        yield Reason.of(Weight.INCOMPLETE, "foreign_receipts", f"receipts of another plan: {len(foreign)}.",
+                        (f"shard {index:04d}" for index in foreign))
 
 
 def _check_builds(given: GateInput) -> Iterable[Reason]:
@@ -81,12 +81,14 @@ def _check_builds(given: GateInput) -> Iterable[Reason]:
         odd += [f"shard {index:04d}: {name} {value}, expected {expected}"
                 for value, shards in values.items() if value != expected for index in shards]
     if odd:
-        yield incomplete("mixed_builds", f"{len(odd)} receipts have another engine, browser or options than the plan: "
-                         "their findings cannot be added up. Start a new run.", odd)
+        yield Reason.of(Weight.INCOMPLETE, "mixed_builds",
+                        "shards used another engine, browser or options than the plan: their findings cannot be added "
+                        "up. Start a new run.", odd)
     programs = {receipt.program_version for receipt in given.receipts.values()}
     if programs - {given.plan.header.program_version}:
-        yield warn("program_versions", f"the shards ran with {', '.join(sorted(programs))}, the plan was made with "
-                   f"{given.plan.header.program_version}.", programs)
+        yield Reason.of(Weight.WARN, "program_versions",
+                        f"the shards ran with {', '.join(sorted(programs))}, the plan was made with "
+                        f"{given.plan.header.program_version}.", programs)
 
 
 def _builds_of(receipt: Receipt) -> dict[str, str]:
@@ -98,13 +100,14 @@ def _check_rules(given: GateInput) -> Iterable[Reason]:
     unrun = count_unrun(given)
     if unrun:
         scanned = sum(row.outcome.was_scanned for row in given.converged.outcomes)
-        yield incomplete("rules_not_run", f"{len(unrun)} rules that the policy needs were not run on every scanned "
-                         "route; what was not run is not clean. Switch them on in the scan settings (`rules`), or "
-                         "ignore them by name in the policy.",
-                         (f"{rule}: lacking on {count} of {scanned} routes" for rule, count in unrun.items()))
+        yield Reason.of(Weight.INCOMPLETE, "rules_not_run",
+                        f"{plural(len(unrun), 'rule')} that the policy needs did not run on every scanned route: what "
+                        "was not run is not clean. Switch them on in the scan settings (`rules`), or ignore them by "
+                        "name in the policy.",
+                        (f"{rule}: lacking on {count} of {scanned} routes" for rule, count in unrun.items()))
 
 
 def _check_strays(given: GateInput) -> Iterable[Reason]:
     if given.stray_attempts:
-        yield warn("stray_attempts", f"{len(given.stray_attempts)} attempts left triples that no receipt names.",
-                   given.stray_attempts)
+        yield Reason.of(Weight.WARN, "stray_attempts", "attempts left triples that no receipt names: "
+                        f"{len(given.stray_attempts)}.", given.stray_attempts)

@@ -13,9 +13,8 @@ from schemas.baseline import identity_of_plan
 from schemas.finding import Decision, Finding, Standing
 from schemas.gate_input import GateInput
 from schemas.occurrence import FINGERPRINT_VERSION
-from schemas.verdict import SHOWN_EXAMPLES, Coverage, Reason, SuppressionUse, VerdictKind, Weight
+from schemas.verdict import SHOWN_EXAMPLES, Coverage, Reason, SuppressionUse, VerdictKind, Weight, plural
 from tasks.gate.cells import Judged
-from tasks.gate.coverage import plural, warn
 
 
 def describe_findings(given: GateInput, decided: Sequence[Judged], blocking: Mapping[str, int]) -> list[Reason]:
@@ -47,9 +46,10 @@ def describe_baseline(given: GateInput) -> Iterable[Reason]:
     if baseline is None:
         return
     if baseline.engine_digest != engine.digest:
-        yield warn("baseline_of_other_engine", f"the baseline was made with engine {baseline.engine_version}, this run "
-                   f"with {engine.version}; findings of rules that it had not are `new rule`.",
-                   {info.rule for info in engine.rules if info.is_on} - baseline.rules)
+        yield Reason.of(Weight.WARN, "baseline_of_other_engine",
+                        f"the baseline was made with engine {baseline.engine_version}, this run with {engine.version}; "
+                        "findings of rules that it had not are `new rule`.",
+                        {info.rule for info in engine.rules if info.is_on} - baseline.rules)
 
 
 def _counts(items: Sequence[Judged]) -> str:

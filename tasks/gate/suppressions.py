@@ -14,7 +14,6 @@ from schemas.finding import Sighting
 from schemas.gate_input import GateInput
 from schemas.suppression import Suppression
 from schemas.verdict import Reason, SuppressionUse, Weight
-from tasks.gate.coverage import warn
 
 SightingKey = tuple[str, bool, str, str | None]  # fingerprint, is_violation, task_id, impact
 KEY_COLUMNS = ("fingerprint", "is_violation", "task_id", "impact")
@@ -71,17 +70,17 @@ def judge_suppressions(given: GateInput, suppressed: Suppressed) -> list[Reason]
               if index not in suppressed.matched and not entry.is_expired(given.now)]
     wide = [entry for entry in entries if not entry.is_expired(given.now) and _is_too_wide(entry, given)]
     hygiene = given.policy.suppressions
-    return [*_careless("expired_suppressions", expired, hygiene.expired, "are past their date and do not apply"),
-            *_careless("unused_suppressions", unused, hygiene.unused, "match nothing: take them out"),
-            *_careless("wide_suppressions", wide, hygiene.too_wide, "hold for every route and every target of a rule: "
-                       "ignore the rule in the policy instead, where a reader looks for it")]
+    return [*_careless("expired_suppressions", expired, hygiene.expired, "are past their date, and do not apply"),
+            *_careless("unused_suppressions", unused, hygiene.unused, "match nothing"),
+            *_careless("wide_suppressions", wide, hygiene.too_wide, "hold for every route and target of a rule, where "
+                       "the policy could ignore it for all to see")]
 
 
 def _careless(code: str, entries: Sequence[Suppression], how: str, text: str) -> Iterable[Reason]:
     if entries and how != "ignore":
-        said = warn(code, f"{len(entries)} suppressions {text}.",
-                    (f"{entry.rule} on {entry.route.text}: {entry.by}, until {entry.expires}" for entry in entries))
-        yield said if how == "warn" else Reason(said.code, Weight.BLOCK, said.text, said.count, said.examples)
+        yield Reason.of(
+            Weight(how), code, f"suppressions that {text}: {len(entries)}.",
+            (f"{entry.rule} on {entry.route.text}: {entry.by}, until {entry.expires}" for entry in entries))
 
 
 def _is_too_wide(entry: Suppression, given: GateInput) -> bool:
