@@ -63,12 +63,12 @@ def parse_suppressions(document: object, subject: str, engine_rules: Collection[
     Raises:
         ContractError: all offences: shape, unknown rules, patterns, one agreement written twice.
     """
-    document = plain_dates({"suppressions": []} if document is None else document)
+    document = plain_dates({} if document is None else document)
     offences = offences_in("suppressions", document, subject)
     if offences or not isinstance(document, dict):
         raise ContractError(offences)
     seen: set[tuple[str, str, str | None]] = set()
-    for index, entry in enumerate(document["suppressions"]):
+    for index, entry in enumerate(document.get("suppressions", [])):
         where = f"{subject}: $.suppressions[{index}]"
         identity = (entry["rule"], entry["route"], entry.get("selector"))
         if identity in seen:
@@ -84,4 +84,4 @@ def parse_suppressions(document: object, subject: str, engine_rules: Collection[
         raise ContractError(offences)
     return tuple(Suppression(entry["rule"], Pattern(entry["route"]), entry.get("selector"), entry["reason"],
                              entry["owner"], entry.get("ticket"), entry["expires"])
-                 for entry in document["suppressions"])
+                 for entry in document.get("suppressions", []))

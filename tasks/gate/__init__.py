@@ -1,8 +1,8 @@
 """Decide on a run: one function, one verdict, a reason for each decision.
 
-Here: the order of the judgement. `coverage` finds holes; `routes` and `builds` say whether the run is whole; `regression`
-compares with the baseline, `suppressions` matches agreements, `cells` judges findings, `reasons` puts it into words;
-`baseline` writes what later runs are compared with, `explain` answers for one route.
+Here: the order of the judgement. `coverage` finds holes; `routes` and `builds` say whether the run is whole;
+`regression` compares with the baseline, `suppressions` matches agreements, `cells` judges findings, `reasons` puts it
+into words; `baseline` writes what later runs are compared with, `explain` answers for one route.
 Not here: files, clocks, Prefect. Pure: the same input gives the same verdict. Next: `tasks/publish.py`.
 """
 

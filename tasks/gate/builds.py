@@ -19,7 +19,7 @@ from schemas.verdict import Reason, Weight, plural
 
 def judge_builds(given: GateInput) -> list[Reason]:
     """Find everything about receipts, builds and rules that makes the run incomplete, or is to be said of it."""
-    return [*_check_receipts(given), *_check_builds(given), *_check_rules(given), *_check_strays(given)]
+    return [*_check_receipts(given), *_check_shards(given), *_check_builds(given), *_check_rules(given)]
 
 
 def needed_rules(given: GateInput) -> frozenset[str]:
@@ -107,7 +107,10 @@ def _check_rules(given: GateInput) -> Iterable[Reason]:
                         (f"{rule}: lacking on {count} of {scanned} routes" for rule, count in unrun.items()))
 
 
-def _check_strays(given: GateInput) -> Iterable[Reason]:
+def _check_shards(given: GateInput) -> Iterable[Reason]:
+    if given.shard_faults:
+        yield Reason.of(Weight.INCOMPLETE, "shard_faults", "shards that ended by a fault: "
+                        f"{len(given.shard_faults)}.", given.shard_faults)
     if given.stray_attempts:
         yield Reason.of(Weight.WARN, "stray_attempts", "attempts left triples that no receipt names: "
                         f"{len(given.stray_attempts)}.", given.stray_attempts)

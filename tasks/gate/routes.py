@@ -37,7 +37,8 @@ def _check_identity(given: GateInput, _: Holes) -> Iterable[Reason]:
         names = {row.task_id: str(row.key) for row in given.plan.routes}
         yield incomplete(
             "outcomes_differ_from_plan", f"{plural(len(odd), 'route')} without exactly one outcome: the stored "
-            "outcomes are not those of this plan. Fold the run again.", (names.get(task_id, task_id) for task_id in odd))
+            "outcomes are not those of this plan. Fold the run again.",
+            (names.get(task_id, task_id) for task_id in odd))
 
 
 def _check_never_made(_: GateInput, holes: Holes) -> Iterable[Reason]:
