@@ -82,17 +82,22 @@ class HttpFetch:
         seconds = self.settings.timeout_ms / 1000
         connection = self._connection(address, seconds)
         box: queue.SimpleQueue[_Answer | SourceError] = queue.SimpleQueue()
+        opened: list[socket.socket] = []  # http.client forgets its socket while the body is still being read
         headers = self._headers() if is_own else {}
         limit = self.limits.fetched_bytes
-        threading.Thread(target=lambda: box.put(_answer(connection, address, headers, limit)), daemon=True).start()
+
+        def ask() -> None:
+            box.put(_answer(connection, opened, address, headers, limit))
+
+        threading.Thread(target=ask, name="fetch", daemon=True).start()
         try:
             answer = box.get(timeout=seconds)
         except queue.Empty:
             raise _TransientSourceError(f"has not answered in full within {seconds:g} s (TimeoutError)") from None
         finally:
-            if connection.sock is not None:
+            for sock in opened:
                 with suppress(OSError):  # ends the thread where it still waits
-                    connection.sock.shutdown(socket.SHUT_RDWR)
+                    sock.shutdown(socket.SHUT_RDWR)
         if isinstance(answer, SourceError):
             raise answer
         return answer
@@ -127,12 +132,15 @@ class _Answer:
 
 
 def _answer(
-    connection: http.client.HTTPConnection, address: str, headers: dict[str, str], limit_bytes: int
+    connection: http.client.HTTPConnection, opened: list[socket.socket], address: str, headers: dict[str, str],
+    limit_bytes: int,
 ) -> _Answer | SourceError:
     parts = urlsplit(address)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     headers = {"User-Agent": "fanfold", "Accept-Encoding": "gzip", **headers}
     try:
+        connection.connect()
+        opened.append(connection.sock)
         connection.request("GET", quote(target, safe=_PATH_SAFE), headers=headers)
         return _read(connection.getresponse(), limit_bytes)
     except SourceError as fault:

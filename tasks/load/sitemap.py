@@ -37,7 +37,7 @@ def parse_sitemap(data: bytes) -> Sitemap:
         return _read(data)
     except ParseError as error:
         raise SourceError(f"is broken XML ({error})", EXPECTED) from None
-    except ValueError as error:  # of defusedxml, and of encodings that the parser does not know
+    except (ValueError, LookupError) as error:  # of defusedxml, and of encodings that the parser does not know
         raise SourceError(f"is XML that is refused ({type(error).__name__})", EXPECTED) from None
 
 

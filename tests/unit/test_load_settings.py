@@ -69,7 +69,8 @@ def test_all_offences_of_all_layers_come_at_once() -> None:
                 "default one for each two minutes of load, at most 4 × shards_at_once)"),
         Offence("fanfold.yaml", "unknown key `shards_at_one`", f"one of {', '.join(_top_keys())}",
                 "Did you mean `shards_at_once` for `shards_at_one`?"),
-        Offence("fanfold.yaml: $.run_budget", "90 is of the wrong type", "text or null (Time to live of the run with its "
+        Offence("fanfold.yaml: $.run_budget", "90 is of the wrong type",
+                "text or null (Time to live of the run with its "
                 "unit: `90s`, `30m`, `2h`; routes that it does not reach are `expired`)"),
         Offence("fanfold.yaml: $.scan.rules.region", '"off" is of the wrong type', "true or false"),
         Offence("flag shard", "unknown key `shard`", "a setting", "Did you mean `shards` for `shard`?"),
@@ -85,7 +86,8 @@ def test_contradictions_come_at_once() -> None:
         "exclude": ["re:("], "route_deadline_min": "5m", "run_budget": "0s",
         "scan": {"time_zone": "Europe/Pariss"}, "source": {"headers": {"Authorization": "Bearer abc", "B\n": "x"}}})
     assert [offence.subject for offence in found] == [
-        "exclude", "route_deadline_min", "run_budget", "scan.time_zone", "source.headers", "source.headers.Authorization"]
+        "exclude", "route_deadline_min", "run_budget", "scan.time_zone", "source.headers",
+        "source.headers.Authorization"]
     assert "abc" not in str(ContractError(found))
 
 
@@ -95,16 +97,19 @@ def test_a_header_may_name_a_secret() -> None:
 
 
 def test_a_file_that_is_no_object_is_refused() -> None:
-    assert offences({}, {}, ["shards"]) == [Offence("fanfold.yaml", "a list is of the wrong type", "an object with keys "
+    assert offences({}, {}, ["shards"]) == [Offence("fanfold.yaml", "a list is of the wrong type",
+                                                    "an object with keys "
         "(fanfold.yaml: settings of an audit. Flags go first, then FANFOLD_… variables, then this file)")]
 
 
 def test_a_variable_that_is_no_setting_is_named_with_the_nearest() -> None:
-    assert environment_warnings({"FANFOLD_SHARD": "1", "FANFOLD_SHARDS": "1", "FANFOLD_SECRET_X": "x", "HOME": "/"}) == (
+    assert environment_warnings({"FANFOLD_SHARD": "1", "FANFOLD_SHARDS": "1", "FANFOLD_SECRET_X": "x",
+                                 "HOME": "/"}) == (
         "FANFOLD_SHARD is no setting. Did you mean `FANFOLD_SHARDS` for `FANFOLD_SHARD`?",)
 
 
-@pytest.mark.parametrize(("text", "milliseconds"), [("500ms", 500), ("1.5s", 1_500), ("30m", 1_800_000), ("2h", 7_200_000)])
+@pytest.mark.parametrize(("text", "milliseconds"), [("500ms", 500), ("1.5s", 1_500), ("30m", 1_800_000), ("2h",
+                                                                                                          7_200_000)])
 def test_times_say_their_unit(text: str, milliseconds: int) -> None:
     assert duration_ms(text) == milliseconds
 

@@ -12,7 +12,8 @@ from schemas.outcome import Outcome, OutcomeKind
 from schemas.shape import arrow_schema, faults_in, is_valid, offences_in, record_of, row_of, table_of
 
 OUTCOME = Outcome(
-    task_id="0123456789abcdef", route="https://a.test/", auth=None, url="https://a.test/", journey="primary", priority=0,
+    task_id="0123456789abcdef", route="https://a.test/", auth=None, url="https://a.test/", journey="primary",
+    priority=0,
     owner=None, tags=("home",), shard_index=0, outcome=OutcomeKind.SCANNED, reason="ok",
     started_at="2026-01-02T03:04:05Z", ended_at="2026-01-02T03:04:05.250Z",
 )
