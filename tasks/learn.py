@@ -152,17 +152,20 @@ def _fold_route(samples: Sequence[Sample]) -> RouteTiming:
 
 def _with_percentiles(timings: Sequence[RouteTiming]) -> list[RouteTiming]:
     """Fill in the percentiles (linear interpolation, whole milliseconds), for all routes at once."""
+    import numpy as np
     import pandas as pd
 
-    flat = [(timing.task_id, sample.scan_ms) for timing in timings for sample in timing.samples]
-    grouped = pd.DataFrame(flat, columns=["task_id", "scan_ms"]).astype({"scan_ms": "int64"}).groupby("task_id")
-    columns = [grouped["scan_ms"].quantile(quantile).round().astype("int64").to_dict() for quantile in QUANTILES]
-    p50_ms, p75_ms, p95_ms, p99_ms = columns
-    return [
-        replace(timing, p50_ms=p50_ms[timing.task_id], p75_ms=p75_ms[timing.task_id], p95_ms=p95_ms[timing.task_id],
-                p99_ms=p99_ms[timing.task_id]) if timing.samples else timing
-        for timing in timings
-    ]
+    frame = pd.DataFrame([(timing.task_id, sample.scan_ms) for timing in timings for sample in timing.samples],
+                         columns=["task_id", "scan_ms"])
+    if frame.empty:
+        return list(timings)
+    table = frame.groupby("task_id")["scan_ms"].quantile(np.array(QUANTILES)).round().astype("int64").unstack()
+    percentiles = dict(zip(table.index, table.to_numpy().tolist(), strict=True))
+    return [_with(timing, *percentiles[timing.task_id]) if timing.samples else timing for timing in timings]
+
+
+def _with(timing: RouteTiming, p50_ms: int, p75_ms: int, p95_ms: int, p99_ms: int) -> RouteTiming:
+    return replace(timing, p50_ms=p50_ms, p75_ms=p75_ms, p95_ms=p95_ms, p99_ms=p99_ms)
 
 
 def _is_duration(seconds: float) -> bool:
