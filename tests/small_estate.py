@@ -11,13 +11,16 @@ import pyarrow as pa
 
 from schemas.engine import EngineBuild, RuleInfo
 from schemas.evidence import Evidence, Quarantined
+from schemas.gate_input import GateInput
 from schemas.occurrence import Occurrence, RuleClass, RuleResult, criteria_of, fingerprint_of
 from schemas.outcome import Outcome, OutcomeKind
 from schemas.plan import Plan, PlannedRoute, PlanHeader, ShardLoad
+from schemas.policy import default_policy
 from schemas.receipt import EndedBy, Receipt, TripleRef
 from schemas.route import RouteKey
 from schemas.settings import IdentitySwitches, ScanSettings
 from schemas.shape import row_of, table_of
+from tasks.converge import converge
 
 SITE = "https://e.test"
 FIRST = "attempt-1-00000001"
@@ -30,7 +33,7 @@ RULES = (
     RuleInfo("color-contrast-enhanced", ("cat.color", "wcag2aaa", "wcag146"), is_on=False),
     RuleInfo("css-orientation-lock", ("cat.structure", "wcag21aa", "wcag134", "experimental"), is_on=False),
 )
-ENGINE = EngineBuild("4.12.1", "e" * 64, "{}", "o" * 64, RULES)
+ENGINE = EngineBuild("4.12.1", "e" * 64, "{}", "0" * 64, RULES)
 TAGS = {rule.rule: rule.tags for rule in RULES}
 
 
@@ -51,7 +54,7 @@ def plan_of(*routes: PlannedRoute, **changes: Any) -> Plan:
     loads = tuple(ShardLoad(index, None, sum(r.shard_index == index for r in routes), 1000) for index in shards)
     header = PlanHeader(
         plan_id="", run_id=RUN["run_id"], estate=RUN["estate"], created_at="2026-11-30T08:00:00Z",
-        source="manifest.json", manifest_digest="m" * 64, program_version="0.1.0", shard_count=len(loads),
+        source="manifest.json", manifest_digest="1" * 64, program_version="0.1.0", shard_count=len(loads),
         shard_count_reason="asked", method="lpt", shards=loads, route_count=len(routes), makespan_ms=1000,
         imbalance=1.0, lower_bound_ms=1000, no_history_ratio=0.0, scope="full", identity=IdentitySwitches(),
         scan=ScanSettings(), engine=ENGINE, browser_version="149.0", excluded=(), source_failures=(), warnings=())
@@ -123,3 +126,10 @@ def evidence_of(plan: Plan, outcomes: Sequence[Outcome], occurrences: Sequence[O
                                               number=row.triple_number or 1)]
     return Evidence(receipts, tuple(outcomes), table("occurrence", occurrences), table("rule_result", rule_results),
                     tuple(quarantined))
+
+
+def judge_of(plan: Plan, evidence: Evidence, **changes: Any) -> GateInput:
+    """What the gate gets of a run under the default policy; `changes` are fields of `GateInput`."""
+    made = GateInput(plan=plan, converged=converge(plan, evidence), receipts=evidence.receipts,
+                     policy=default_policy(), now="2026-11-30", stray_attempts=evidence.stray_attempts)
+    return replace(made, **changes)
