@@ -13,8 +13,6 @@ import sys
 import threading
 from pathlib import Path
 
-GRACE_SECONDS = 4.0
-
 
 def main(words: list[str]) -> int:
     """Run a command until standard input closes.
@@ -39,13 +37,9 @@ def _leave_with(server: "subprocess.Popen[bytes]") -> None:
 
 
 def _end(server: "subprocess.Popen[bytes]") -> None:
-    for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, GRACE_SECONDS)):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(server.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            server.wait(timeout=seconds)
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(server.pid, signal.SIGKILL)
+        os.killpg(server.pid, signal.SIGKILL)  # its database is thrown away: there is nothing to save
+    server.wait()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 from schemas.errors import IntegrityError
 from schemas.layout import RunLayout
-from schemas.plan import Plan, PlannedRoute, header_of
+from schemas.plan import Plan, PlanHeader, PlannedRoute, header_of
 from schemas.shape import offences_in, record_of, row_of, table_of
 from tasks.store import Store
 
@@ -34,6 +34,21 @@ def write_plan(store: Store, run: RunLayout, plan: Plan, snapshot: Mapping[str, 
     store.write_json(run.file("plan.json"), asdict(plan.header))
 
 
+def read_header(store: Store, run: RunLayout) -> PlanHeader:
+    """Read `plan.json`.
+
+    Raises:
+        FileNotFoundError: no plan was committed.
+        IntegrityError: it breaks its schema.
+    """
+    key = run.file("plan.json")
+    document = store.read_json(key)
+    offences = offences_in("plan", document, key)
+    if offences:
+        raise IntegrityError(key, "; ".join(map(str, offences[:3])))
+    return header_of(document)
+
+
 def read_plan(store: Store, run: RunLayout) -> Plan:
     """Read the plan of a run and hold it against itself.
 
@@ -41,14 +56,10 @@ def read_plan(store: Store, run: RunLayout) -> Plan:
         FileNotFoundError: no plan was committed.
         IntegrityError: it breaks its schema, or header and rows are not of one plan.
     """
-    key = run.file("plan.json")
-    document = store.read_json(key)
-    offences = offences_in("plan", document, key)
-    if offences:
-        raise IntegrityError(key, "; ".join(map(str, offences[:3])))
+    header = read_header(store, run)
     table, footer, _ = store.read_table(run.file("plan.parquet"))
-    if footer.get("plan_id") != document["plan_id"]:
+    if footer.get("plan_id") != header.plan_id:
         raise IntegrityError(run.file("plan.parquet"), "is of another plan than plan.json")
-    plan = Plan(header_of(document), tuple(record_of(PlannedRoute, row) for row in table.to_pylist()))
+    plan = Plan(header, tuple(record_of(PlannedRoute, row) for row in table.to_pylist()))
     plan.check()
     return plan

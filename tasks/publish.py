@@ -17,7 +17,7 @@ from schemas.layout import EstateLayout, RunLayout
 from schemas.occurrence import canonical_json
 from schemas.plan import Plan, PlannedRoute
 from schemas.shape import row_of, table_of
-from schemas.verdict import Verdict, to_document
+from schemas.verdict import Verdict, VerdictKind, to_document
 from tasks.store import Store
 
 REPLAY_FIELDS = ("url", "auth", "journey", "priority", "owner", "tags", "ready")
@@ -58,8 +58,18 @@ def publish(store: Store, run: RunLayout, publication: Publication) -> dict[str,
     receipts = {str(index): receipt.attempt_name for index, receipt in sorted(publication.evidence.receipts.items())}
     document = to_document(publication.verdict, tables=digests, receipts=receipts)
     store.write_json(run.file("verdict.json"), document)
-    store.write_json(EstateLayout(run.estate).latest, {"run_id": run.run_id, "created_at": header.created_at})
+    store.write_json(EstateLayout(run.estate).latest, _latest(publication))
     return document
+
+
+def _latest(publication: Publication) -> dict[str, object]:
+    """Name the newest run, and the newest full one that was whole: a source that shrank is held against that one."""
+    header = publication.plan.header
+    is_whole = header.scope == "full" and publication.verdict.kind is not VerdictKind.INCOMPLETE
+    full = ((header.run_id, header.route_count) if is_whole
+            else (header.last_full_run_id, header.last_full_route_count))
+    return {"run_id": header.run_id, "created_at": header.created_at, "last_full_run_id": full[0],
+            "last_full_route_count": full[1]}
 
 
 def publish_verdict_beside(store: Store, run: RunLayout, verdict: Verdict, stored: Mapping[str, object]) -> str:

@@ -67,10 +67,10 @@ class Store:
         return bool(self._files.exists(self._path(key)))
 
     def names(self, key: str) -> list[str]:
-        """List a folder: names of files and folders, sorted; nothing where there is no such folder."""
+        """List a folder (the root: an empty key): names of files and folders, sorted; nothing where it is absent."""
         self._files.invalidate_cache()
         try:
-            found = self._files.ls(self._path(key), detail=False)
+            found = self._files.ls(self._path(key) if key else self._base, detail=False)
         except (FileNotFoundError, NotADirectoryError):
             return []
         return sorted(name for path in found if (name := path.rstrip("/").rsplit("/", 1)[-1]) and ".tmp-" not in name)

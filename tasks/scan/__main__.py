@@ -40,6 +40,7 @@ from tasks.store import Store
 
 LOG = logging.getLogger("fanfold.scan")
 HARD_STOP_SECONDS = 6.0
+LANES_PER_PLACE = 2  # a visit that waits for its page to rest holds no place
 
 
 def emit(event: str, facts: dict[str, object]) -> None:
@@ -130,7 +131,7 @@ async def _work_off(
     _stop_on_signal(stop)
     if order.is_watched:
         _stop_when_parent_is_gone(stop)
-    limits = Limits(order.in_flight, order.per_host, order.budget_ms)
+    limits = Limits(LANES_PER_PLACE * order.in_flight, order.per_host, order.budget_ms)
     async with Browser(build, plan.header.scan) as browser:
         visitor = Visitor(browser, plan.header.scan, plan.header.engine, engine_source(plan.header.scan.engine_path),
                           RouteFinder(plan).find, order.in_flight)

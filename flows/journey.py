@@ -1,0 +1,245 @@
+"""The journey in three legs, without Prefect: plan a run, scan a shard, fold the run.
+
+Here: which stage follows which, and what each is given (clock, ids, settings). The Prefect tasks (`audit.py`) and the
+command line (`cli.py`) both call these. Not here: what a stage does (`tasks/`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from flows.inputs import read_inputs, stored_history
+from flows.progress import in_words, listener
+from flows.request import AuditRequest
+from flows.runs import RunRef, check_same_run, find_run, last_full_run, ref_of
+from flows.settings import capacity_of, settings_in_force
+from schemas.baseline import parse_baseline
+from schemas.converged import Converged
+from schemas.errors import ContractError, TransientError, bad_input
+from schemas.evidence import Evidence
+from schemas.gate_input import GateInput
+from schemas.layout import EstateLayout, RunLayout, id_offence
+from schemas.plan import Plan
+from schemas.policy import parse_policy
+from schemas.settings import Settings
+from schemas.suppression import parse_suppressions
+from schemas.verdict import ExitCode, Verdict
+from tasks.collect import collect
+from tasks.commit import Shelf
+from tasks.converge import converge
+from tasks.freeze import BASELINE_FILE, POLICY_FILE, SUPPRESSIONS_FILE, read_header, read_plan, write_plan
+from tasks.gate import decide_verdict
+from tasks.learn import fold_timings, samples_of, timing_rows
+from tasks.load import load_yaml
+from tasks.normalize import normalize
+from tasks.plan import PlanRequest, make_plan
+from tasks.publish import Publication, publish
+from tasks.scan.browser import find_browser
+from tasks.scan.order import ShardOrder
+from tasks.scan.watch import ShardReport, next_attempt_name, watch_shard
+from tasks.store import Store, digest_of
+
+
+@dataclass(frozen=True, slots=True)
+class ShardBrief:
+    """What a person reads of a shard before it runs."""
+
+    shard_index: int
+    shard_count: int
+    route_count: int
+    load_ms: int
+
+    @property
+    def title(self) -> str:
+        """Name of its task run: `shard-0003 of 8 · 412 routes · about 4 min`."""
+        return (f"shard-{self.shard_index:04d} of {self.shard_count} · {self.route_count} routes · "
+                f"about {in_words(self.load_ms)}")
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """A planned run as it travels between tasks: names and small facts.
+
+    Attributes:
+        flow_attempt: tells attempts of the flow apart; deaths of shard processes are counted within one.
+        started_at: of this attempt, ISO 8601: a run budget starts anew with it.
+    """
+
+    ref: RunRef
+    plan_id: str
+    shards: tuple[ShardBrief, ...]
+    flow_attempt: str
+    started_at: str
+    run_budget_ms: int | None = None
+    rescan: tuple[str, ...] = ()
+
+
+def plan_run(
+    request: AuditRequest, run_id: str, flow_attempt: str, *, is_browser_needed: bool = True
+) -> PlannedRun:
+    """Load, normalize and plan a run, and freeze the plan; a run that is there already is taken as it stands.
+
+    Args:
+        run_id: of the run. flow_attempt: tells attempts of the flow apart.
+        is_browser_needed: pin the browser of this machine; without one, the receipts must agree among themselves.
+
+    Raises:
+        ContractError: bad input of any kind; nothing was written.
+    """
+    settings, _ = settings_in_force()
+    now = utc_now()
+    offence = id_offence(run_id, "run id")
+    if offence:
+        raise ContractError([offence])
+    browser = find_browser(settings.browser).version if is_browser_needed else None
+    store = Store(settings.store)
+    found = find_run(store, run_id)
+    if found is None:
+        plan, snapshot = make_new_plan(request, run_id, settings, store, now, browser)
+        header, ref = plan.header, RunRef(settings.store, plan.header.estate, run_id)
+        store.check_writable()
+        write_plan(store, ref.layout, plan, snapshot)
+        listener().stage(f"planned {header.route_count} routes in {header.shard_count} shards")
+    else:
+        header, ref = read_header(store, found), RunRef(settings.store, found.estate, run_id)
+        check_same_run(request, settings, header)
+    listener().planned(header, capacity_of(settings).shards_at_once)
+    briefs = tuple(ShardBrief(s.shard_index, header.shard_count, s.route_count, s.load_ms) for s in header.shards)
+    budget_ms = request.run_budget_s * 1_000 if request.run_budget_s else settings.run_budget_ms
+    return PlannedRun(ref, header.plan_id, briefs, flow_attempt, now, budget_ms, tuple(request.rescan))
+
+
+def make_new_plan(
+    request: AuditRequest, run_id: str, settings: Settings, store: Store, now: str, browser: str | None
+) -> tuple[Plan, dict[str, bytes]]:
+    """Read all inputs and make the plan; nothing is written.
+
+    Returns:
+        The plan, and the files that the run will be judged by, as read.
+
+    Raises:
+        ContractError: bad input of any kind.
+    """
+    inputs = read_inputs(request, settings, store, now)
+    capacity = capacity_of(settings)
+    settings = replace(settings, shards=request.shards or settings.shards)
+    normalized = normalize(inputs.manifest, settings)
+    last = last_full_run(store, inputs.estate)
+    policy = inputs.judged.policy
+
+    def accepted(route: str) -> tuple[str, str] | None:
+        entry = policy.acceptance_for(route, now)
+        return (entry.outcome.value, f"{entry.reason} ({entry.owner}, until {entry.until})") if entry else None
+
+    plan = make_plan(PlanRequest(
+        normalized=normalized, manifest=inputs.manifest, history=inputs.history, settings=settings,
+        engine=inputs.engine, browser_version=browser, estate=inputs.estate, run_id=run_id,
+        created_at=now, program_version=version("fanfold"), shards_at_once=capacity.shards_at_once,
+        in_flight=capacity.in_flight, accepted=accepted,
+        last_full_run_id=last.run_id if last else None, last_full_route_count=last.route_count if last else None,
+    ))
+    return plan, inputs.judged.snapshot
+
+
+def scan_shard_of(run: PlannedRun, shard_index: int) -> ShardReport:
+    """Scan what is open in a shard, in a process of its own that is watched.
+
+    Raises:
+        TransientError: the process died. ContractError: it refused.
+    """
+    settings, _ = settings_in_force()
+    capacity = capacity_of(settings)
+    shelf = Shelf(Store(run.ref.store), run.ref.layout, run.plan_id, shard_index)
+    order = ShardOrder(
+        store=run.ref.store, estate=run.ref.estate, run_id=run.ref.run_id, shard_index=shard_index,
+        attempt_name=next_attempt_name(shelf), flow_attempt=run.flow_attempt, in_flight=capacity.in_flight,
+        per_host=max(1, settings.per_host // capacity.shards_at_once) if settings.per_host else 0,
+        budget_ms=budget_left_ms(run, utc_now()), browser=settings.browser, rescan=run.rescan, is_watched=True,
+    )
+    return watch_shard(shelf, order, settings.route_deadline_max_ms,
+                       on_event=lambda event: listener().shard_event(shard_index, event))
+
+
+def fold_run(ref: RunRef, shard_faults: Sequence[str] = ()) -> Verdict:
+    """Collect, converge, learn, decide and publish a run.
+
+    Args:
+        shard_faults: what ended shards other than by a receipt; it makes the run incomplete.
+
+    Raises:
+        IntegrityError: the plan of the run is broken.
+    """
+    store, layout = Store(ref.store), EstateLayout(ref.estate)
+    plan = read_plan(store, ref.layout)
+    evidence = collect(store, ref.layout, plan)
+    converged = converge(plan, evidence)
+    listener().stage(f"folded {len(converged.outcomes)} routes, {len(converged.findings)} findings")
+    samples = samples_of(converged.outcomes, ref.run_id)
+    known, run_ids = stored_history(store, layout)
+    earlier = [sample for sample in known.samples if sample.run_id != ref.run_id]
+    verdict = decide_verdict(gate_input(store, ref.layout, plan, converged, evidence, shard_faults))
+    publish(store, ref.layout, Publication(
+        plan, evidence, converged, verdict, samples, timing_rows(fold_timings([*earlier, *samples])),
+        sorted(run_ids | {ref.run_id})))
+    return verdict
+
+
+def gate_input(
+    store: Store, run: RunLayout, plan: Plan, converged: Converged, evidence: Evidence, shard_faults: Sequence[str] = ()
+) -> GateInput:
+    """Put together what a run is judged by: the snapshot that was frozen with its plan."""
+    rules = {rule.rule for rule in plan.header.engine.rules}
+    files = {name: store.read(run.file(name)) for name in (POLICY_FILE, SUPPRESSIONS_FILE)}
+    if store.exists(run.file(BASELINE_FILE)):
+        files[BASELINE_FILE] = store.read(run.file(BASELINE_FILE))
+    baseline = files.get(BASELINE_FILE)
+    return GateInput(
+        plan=plan, converged=converged, receipts=evidence.receipts, now=utc_now(),
+        policy=parse_policy(load_yaml(files[POLICY_FILE], POLICY_FILE), POLICY_FILE, rules),
+        suppressions=parse_suppressions(
+            load_yaml(files[SUPPRESSIONS_FILE], SUPPRESSIONS_FILE), SUPPRESSIONS_FILE, rules),
+        baseline=parse_baseline(baseline.decode(), BASELINE_FILE) if baseline is not None else None,
+        digests={name.partition(".")[0]: digest_of(data) for name, data in files.items()},
+        stray_attempts=evidence.stray_attempts, shard_faults=tuple(shard_faults),
+    )
+
+
+def budget_left_ms(run: PlannedRun, now: str) -> int | None:
+    """Return what is left of the run's budget in this attempt of the flow, at least 1 ms."""
+    if run.run_budget_ms is None:
+        return None
+    spent = datetime.fromisoformat(now) - datetime.fromisoformat(run.started_at)
+    return max(1, run.run_budget_ms - round(spent.total_seconds() * 1000))
+
+
+def utc_now() -> str:
+    """Return the time as ISO 8601 in UTC, to milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def scan_planned_shard(run_id: str, shard_index: int, rescan: tuple[str, ...] = ()) -> int:
+    """Scan one shard of a planned run as a leg of a CI matrix does; a process that died is started again.
+
+    Returns:
+        0 when the shard is settled, else 2.
+
+    Raises:
+        ContractError: no such run or shard, or the shard refused.
+    """
+    settings, _ = settings_in_force()
+    ref = ref_of(run_id)
+    header = read_header(Store(ref.store), ref.layout)
+    if not 0 <= shard_index < header.shard_count:
+        raise bad_input(f"shard {shard_index}", "is not in the plan", f"0 to {header.shard_count - 1}")
+    now = utc_now()
+    run = PlannedRun(ref, header.plan_id, (), f"leg-{now}", now, settings.run_budget_ms, rescan)
+    listener().planned(header, 1)
+    for attempts_left in range(settings.shard_retries, -1, -1):
+        try:
+            return ExitCode.PASSED if scan_shard_of(run, shard_index).is_settled else ExitCode.INCOMPLETE
+        except TransientError as error:
+            listener().stage(str(error))
+            if attempts_left == 0:
+                raise
+    return ExitCode.INCOMPLETE

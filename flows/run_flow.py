@@ -1,0 +1,104 @@
+"""Run the flow from a command line: a server, a bar, signals, an exit code.
+
+Here: what surrounds the flow in this process. Not here: the flow (`audit.py`). Prefect is imported only once its
+settings are in the environment, while the embedded server starts beside it.
+"""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from types import FrameType
+from typing import Any
+
+from flows.progress import Terminal, listening
+from flows.request import AuditRequest, as_request
+from flows.server import client_environment, embedded_server, known_server, wait_until_healthy
+from schemas.verdict import ExitCode
+
+EXIT_CODES: Mapping[str, ExitCode] = {
+    "Completed": ExitCode.PASSED, "Blocked": ExitCode.BLOCKED, "Incomplete": ExitCode.INCOMPLETE,
+    "BadInput": ExitCode.BAD_INPUT,
+}
+
+
+def run_audit(request: Mapping[str, Any]) -> int:
+    """Run the flow on a request and return the exit code.
+
+    Raises:
+        ContractError: bad input that shows before the flow starts.
+    """
+    asked: AuditRequest = as_request(request)
+    with ExitStack() as stack:
+        address = known_server()
+        if address is None:
+            address = stack.enter_context(embedded_server())
+            os.environ.update(client_environment(address))
+        terminal = stack.enter_context(Terminal())
+        stack.enter_context(stopping_on_signals())
+        _plan_first(asked, terminal)
+        wait_until_healthy(address)
+        with listening(terminal):
+            state = _run(asked)
+    return _show(state, asked)
+
+
+def _plan_first(asked: AuditRequest, terminal: Terminal) -> None:
+    """Plan while the server starts, so that bad input is told at once; the flow then finds the plan in the store."""
+    from flows.journey import plan_run
+
+    assert asked.run_id is not None
+    with listening(terminal):
+        plan_run(asked, asked.run_id, "before the flow")
+
+
+def _run(asked: AuditRequest) -> Any:
+    from prefect.logging.handlers import APILogWorker
+
+    from flows.audit import audit_estate
+
+    state = audit_estate(asked, return_state=True)
+    APILogWorker.drain_all(timeout=5)  # before the server goes
+    return state
+
+
+def _show(state: Any, asked: AuditRequest) -> int:
+    from flows.runs import ref_of
+    from flows.summary import show_stored_verdict
+
+    assert asked.run_id is not None
+    code = EXIT_CODES.get(state.name, ExitCode.INCOMPLETE)
+    if code is ExitCode.BAD_INPUT:
+        print(f"Bad input, nothing was written:\n{state.message}", file=sys.stderr)
+    elif state.name in EXIT_CODES:
+        show_stored_verdict(ref_of(asked.run_id))
+        if code is ExitCode.INCOMPLETE:
+            print(f"\nTo scan what is not settled: fanfold resume {asked.run_id}")
+    else:
+        print(f"Incomplete: the flow ended {state.name}: {state.message}\n"
+              f"To go on: fanfold resume {asked.run_id}", file=sys.stderr)
+    return code
+
+
+@contextmanager
+def stopping_on_signals() -> Iterator[None]:
+    """On Ctrl-C or SIGTERM let every shard finish its writing, then fold what there is; a second one ends at once."""
+    from tasks.scan.watch import STOP
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if STOP.is_set():
+            raise KeyboardInterrupt
+        STOP.set()
+        print("\nStopping: shards keep what they finished …", file=sys.stderr)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,126 @@
+"""Runs in a store: finding one, naming the last full one, and refusing to resume one as another.
+
+Here: what is asked of the store between the legs of the journey. Not here: the legs (`journey.py`).
+"""
+
+from dataclasses import dataclass, fields
+
+from flows.request import AuditRequest
+from flows.settings import settings_in_force
+from schemas.address import address_for_messages
+from schemas.errors import ContractError, IntegrityError, Offence, bad_input
+from schemas.layout import EstateLayout, RunLayout
+from schemas.plan import PlanHeader
+from schemas.settings import Settings
+from tasks.freeze import read_header
+from tasks.store import Store
+
+LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRef:
+    """Names a run in a store."""
+
+    store: str
+    estate: str
+    run_id: str
+
+    @property
+    def layout(self) -> RunLayout:
+        return EstateLayout(self.estate).run(self.run_id)
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """The newest full run of an estate that was whole."""
+
+    run_id: str
+    route_count: int
+
+
+def find_run(store: Store, run_id: str) -> RunLayout | None:
+    """Find a run by its id among the estates of a store."""
+    for estate in store.names(""):
+        layout = EstateLayout(estate).run(run_id)
+        if store.exists(layout.file("plan.json")):
+            return layout
+    return None
+
+
+def last_full_run(store: Store, estate: str) -> LastRun | None:
+    """Return the newest folded full run of an estate: what `max_shrink` compares with."""
+    try:
+        latest = store.read_json(EstateLayout(estate).latest)
+        run_id, route_count = latest["last_full_run_id"], latest["last_full_route_count"]
+    except (FileNotFoundError, IntegrityError, KeyError):
+        return None
+    return LastRun(run_id, route_count) if run_id else None
+
+
+def check_same_run(request: AuditRequest, settings: Settings, header: PlanHeader) -> None:
+    """Refuse to resume a run under another source or other pinned settings.
+
+    Raises:
+        ContractError: names what differs.
+    """
+    subject = f"run {header.run_id}"
+    remedy = "Start a new run, or resume with what the run was planned with."
+    offences = []
+    if shown_source(request.path("source") or "", settings) != header.source:
+        offences.append(Offence(subject, f"exists with source {header.source}", "the same source", remedy))
+    for name, asked, planned in (("identity", settings.identity, header.identity),
+                                 ("scan", settings.scan, header.scan)):
+        differing = [item.name for item in fields(planned) if getattr(asked, item.name) != getattr(planned, item.name)]
+        if differing:
+            offences.append(Offence(subject, f"was planned with other {name} settings: {', '.join(differing)}",
+                                    "the same settings", remedy))
+    if offences:
+        raise ContractError(offences)
+
+
+def shown_source(source: str, settings: Settings) -> str:
+    """Return a source as plans and messages name it: without secrets."""
+    is_address = source.lower().startswith(("http://", "https://"))
+    return address_for_messages(source, settings.identity) if is_address else source
+
+
+def require_run(store: Store, run_id: str) -> RunLayout:
+    """Find a run that must be there; `latest` is the newest run of the only estate, `ESTATE/latest` of one of several.
+
+    Raises:
+        ContractError: there is no such run.
+    """
+    estate, _, name = run_id.rpartition("/")
+    if name == LATEST:
+        estates = [estate] if estate else [e for e in store.names("") if store.exists(EstateLayout(e).latest)]
+        if len(estates) == 1 and store.exists(EstateLayout(estates[0]).latest):
+            return EstateLayout(estates[0]).run(store.read_json(EstateLayout(estates[0]).latest)["run_id"])
+        named = ", ".join(estates) or "none"
+        raise bad_input(f"run {run_id}", f"estates with runs in the store: {named}", "one", "Say `ESTATE/latest`.")
+    found = find_run(store, name)
+    if found is None:
+        raise bad_input(f"run {run_id}", f"is not in the store {store.root}", "the id of a planned run",
+                        "`fanfold runs` lists them.")
+    return found
+
+
+def ref_of(run_id: str) -> RunRef:
+    """Name a run of the store in force; `latest` works.
+
+    Raises:
+        ContractError: there is no such run.
+    """
+    settings, _ = settings_in_force()
+    layout = require_run(Store(settings.store), run_id)
+    return RunRef(settings.store, layout.estate, layout.run_id)
+
+
+def header_of_run(run_id: str) -> PlanHeader:
+    """Read the header of a run of the store in force.
+
+    Raises:
+        ContractError: there is no such run.
+    """
+    ref = ref_of(run_id)
+    return read_header(Store(ref.store), ref.layout)

@@ -1,0 +1,38 @@
+"""Settings in force: flags over environment over `fanfold.yaml`, and the capacity that follows from them.
+
+Here: where settings come from. Not here: their schema and merging (`tasks/load`), parameters of one run
+(`parameters.py`).
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from flows.capacity import Capacity, fit_capacity, usable_cores, usable_memory_bytes
+from schemas.settings import Settings
+from tasks.load import load_settings, load_yaml
+
+SETTINGS_FILE = "fanfold.yaml"
+
+
+def settings_in_force(flags: Mapping[str, object] | None = None) -> tuple[Settings, Mapping[str, str]]:
+    """Merge settings.
+
+    Args:
+        flags: of the command line, by setting; None values are not given.
+
+    Returns:
+        The settings, and for each where its value comes from.
+
+    Raises:
+        ContractError: an unknown key or a wrong value, named with its file.
+    """
+    path = Path(os.environ.get("FANFOLD_SETTINGS", SETTINGS_FILE))
+    document = load_yaml(path.read_bytes(), str(path)) if path.is_file() else None
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    return load_settings(given, os.environ, document)
+
+
+def capacity_of(settings: Settings) -> Capacity:
+    """Fit what the settings ask for to this machine."""
+    return fit_capacity(settings.shards_at_once, settings.in_flight, usable_cores(), usable_memory_bytes())

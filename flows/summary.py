@@ -1,0 +1,124 @@
+"""What a person reads at the end of an audit, and of a plan.
+
+Here: text for the terminal. Not here: the verdict itself (`tasks/gate`). Page text is printed as it is, not as markup.
+"""
+
+import json
+from dataclasses import asdict, replace
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from flows.progress import in_words
+from flows.runs import RunRef
+from schemas.finding import Finding
+from schemas.plan import Plan
+from schemas.shape import record_of, row_of
+from schemas.verdict import Reason, Verdict, VerdictKind, from_document, to_document
+from tasks.store import Store
+
+SHOWN_FINDINGS = 10
+SHOWN_EXAMPLES = 3
+SHOWN_SHARDS = 40
+STYLES = {VerdictKind.PASSED: "bold green", VerdictKind.BLOCKED: "bold red", VerdictKind.INCOMPLETE: "bold yellow"}
+
+
+def print_verdict(verdict: Verdict, place: str, console: Console | None = None) -> None:
+    """Print verdict, reasons, coverage, worst findings, and where the files are.
+
+    Args:
+        place: the run folder. console: where to; standard output without one.
+    """
+    out = console or Console(soft_wrap=True, highlight=False)
+    out.print(Text(verdict.kind.value.upper(), STYLES[verdict.kind]), Text(verdict.summary))
+    for title, reasons in (("reasons", verdict.reasons), ("warnings", verdict.warnings)):
+        if reasons:
+            out.print(Text(f"\n{title}", "bold"))
+            for reason in reasons:
+                _print_reason(out, reason)
+    coverage = verdict.coverage
+    out.print(Text("\ncoverage", "bold"))
+    outcomes = ", ".join(f"{count} {name}" for name, count in sorted(coverage.by_outcome.items()) if count)
+    out.print(Text(f"  {coverage.covered_count} of {coverage.in_scope_count} routes: {outcomes}"))
+    _print_findings(out, verdict)
+    out.print(Text("\nfiles", "bold"))
+    out.print(Text(f"  {place}"))
+
+
+def _print_reason(out: Console, reason: Reason) -> None:
+    out.print(Text(f"  {reason.decision.value}: {reason.text}"))
+    for example in reason.examples[:SHOWN_EXAMPLES]:
+        out.print(Text(f"      {example}"))
+
+
+def _print_findings(out: Console, verdict: Verdict) -> None:
+    violations = [finding for finding in verdict.findings if finding.is_violation]
+    if not violations:
+        return
+    out.print(Text(f"\nworst findings ({len(violations)} in all, {verdict.occurrence_count} occurrences)", "bold"))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+    for name in ("impact", "rule", "routes", "decision", "example"):
+        table.add_column(name, justify="right" if name == "routes" else "left", overflow="fold")
+    for finding in violations[:SHOWN_FINDINGS]:
+        cells = (finding.impact or "unknown", finding.rule, str(finding.route_count), finding.decision or "",
+                 f"{finding.example_route}  {finding.example_target}"[:120])
+        table.add_row(*(Text(cell) for cell in cells))
+    out.print(table)
+
+
+def print_plan(plan: Plan, console: Console | None = None) -> None:
+    """Print what each shard is given, and how good the balance is."""
+    out = console or Console(soft_wrap=True, highlight=False)
+    header = plan.header
+    out.print(Text(f"plan {header.plan_id[:12]}", "bold"),
+              Text(f"of run {header.run_id}, estate {header.estate}: {header.route_count} routes"))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+    for name in ("shard", "profile", "routes", "load"):
+        table.add_column(name, justify="left" if name == "profile" else "right")
+    for shard in header.shards[:SHOWN_SHARDS]:
+        table.add_row(str(shard.shard_index), shard.auth or "", str(shard.route_count), in_words(shard.load_ms))
+    out.print(table)
+    if len(header.shards) > SHOWN_SHARDS:
+        out.print(Text(f"  … and {len(header.shards) - SHOWN_SHARDS} more"))
+    for line in plan_lines(plan):
+        out.print(Text(line))
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """Say in sentences how the plan came about."""
+    header = plan.header
+    known = 1 - header.no_history_ratio
+    return [
+        f"{header.shard_count} shards: {header.shard_count_reason}",
+        f"method {header.method}; {known:.0%} of the routes have timing history",
+        f"makespan {in_words(header.makespan_ms)}, lower bound {in_words(header.lower_bound_ms)}, "
+        f"imbalance {header.imbalance:.3f}",
+        *(f"{len([e for e in header.excluded if e.pattern == pattern])} routes excluded by {pattern}"
+          for pattern in sorted({excluded.pattern for excluded in header.excluded})),
+        *(f"not readable: {failure.source}: {failure.reason}" for failure in header.source_failures),
+        *(f"warning: {warning}" for warning in header.warnings),
+    ]
+
+
+def print_json(plan: Plan) -> None:
+    """Print a plan as JSON: the header, and the routes of every shard in scan order."""
+    document = {"header": asdict(plan.header), "routes": [row_of(row) for row in plan.routes]}
+    print(json.dumps(document, ensure_ascii=False, indent=1))
+
+
+def show_verdict(verdict: Verdict, ref: RunRef, *, is_json: bool = False) -> None:
+    """Print a verdict for a person or for a program."""
+    if is_json:
+        print(json.dumps(to_document(verdict), ensure_ascii=False, indent=1))
+    else:
+        print_verdict(verdict, f"{ref.store}/{ref.layout.root}")
+
+
+def show_stored_verdict(ref: RunRef) -> None:
+    """Print the verdict of a folded run with its worst findings, from the store."""
+    store = Store(ref.store)
+    verdict = from_document(store.read_json(ref.layout.file("verdict.json")))
+    table, *_ = store.read_table(ref.layout.file("findings.parquet"))
+    findings = tuple(record_of(Finding, row) for row in table.to_pylist())
+    show_verdict(replace(verdict, findings=findings), ref)
