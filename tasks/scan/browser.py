@@ -123,8 +123,11 @@ class Browser:
             await self._end(life)
 
     @contextlib.asynccontextmanager
-    async def context(self, options: Mapping[str, Any]) -> AsyncIterator[BrowserContext]:
+    async def context(self, options: Mapping[str, Any]) -> AsyncIterator[tuple[BrowserContext, int]]:
         """Open a fresh context and close it in the end; a context that does not close takes its browser with it.
+
+        Yields:
+            The context, and the milliseconds that opening it took, without the launch of a browser.
 
         Raises:
             BrowserDied: there is no browser to be had, or it does not answer.
@@ -132,6 +135,7 @@ class Browser:
         life = await self._living()
         life.lease_count += 1
         opened: BrowserContext | None = None
+        began = time.monotonic()
         try:
             try:
                 async with asyncio.timeout(OPEN_SECONDS):
@@ -139,7 +143,7 @@ class Browser:
             except (TimeoutError, PlaywrightError) as error:
                 self._kill(life)
                 raise BrowserDied(f"no context: {type(error).__name__}") from error
-            yield opened
+            yield opened, round((time.monotonic() - began) * 1000)
         finally:
             life.lease_count -= 1
             if opened is not None:

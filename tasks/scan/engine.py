@@ -1,7 +1,7 @@
 """The rule engine's file: what it is, which rules it has, and which of them run under the settings.
 
 Here: reading the file and asking it, in Playwright's own node, without a browser. Not here: running it on a page
-(`test.py`, `page/engine.js`). Next: `tasks/freeze.py` pins the build in the plan.
+(`frames.py`, `engine.js`). Next: `tasks/freeze.py` pins the build in the plan.
 """
 
 import difflib
@@ -111,9 +111,7 @@ def _ask(file: str, digest: str, options: str) -> Mapping[str, Any]:
     try:
         answer = subprocess.run([node, "-e", ASK, file, options], capture_output=True, timeout=NODE_SECONDS, check=True)
         known: Mapping[str, Any] = json.loads(answer.stdout)
-        if not (isinstance(known["version"], str) and known["rules"]):
-            raise KeyError("version")
-    except (subprocess.SubprocessError, OSError, ValueError, KeyError) as error:
+    except (subprocess.SubprocessError, OSError, ValueError) as error:
         detail = getattr(error, "stderr", None) or str(error).encode()
         said = [line for line in detail.decode("utf-8", "replace").splitlines() if "Error" in line] or [str(error)]
         raise bad_input(f"engine {file}", f"is no rule engine ({said[0][:200]})",
@@ -127,7 +125,8 @@ def _rule_offences(rules: Sequence[tuple[str, bool]], known: Sequence[str]) -> l
         if rule not in known:
             near = difflib.get_close_matches(rule, known, n=3)
             remedy = f"Did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else ""
-            offences.append(Offence(f"rule {rule}", "the engine has no such rule", "the id of one of its rules", remedy))
+            offences.append(Offence(f"rule {rule}", "the engine has no such rule", "the id of one of its rules",
+                                    remedy))
         elif rule == ALWAYS_ON and not is_on:
             offences.append(Offence(f"rule {rule}", "is always on", "no switch for it",
                                     "Without it, a frame that nobody tested would look clean."))

@@ -20,8 +20,9 @@ NO_CONTENT = (204, 205)
 SIGN_IN_PATH = re.compile(
     r"/(?:log[-_]?(?:in|on)|sign[-_]?(?:in|on)|sso|oauth2?|openid(?:-connect)?|authorize|saml2?|idp|adfs|auth|cas"
     r"|sessions?/new|wp-login|authenticate|authentication|account/log[-_]?in)(?:[/._-]|$)", re.IGNORECASE)
-SIGN_IN_HOSTS = ("login.microsoftonline.com", "login.live.com", "accounts.google.com", "*.okta.com", "*.oktapreview.com",
-                 "*.auth0.com", "*.onelogin.com", "*.b2clogin.com", "login.*", "sso.*", "idp.*", "signin.*")
+SIGN_IN_HOSTS = ("login.*", "signin.*", "sso.*", "idp.*", "accounts.google.com", "*.okta.com", "*.oktapreview.com",
+                 "*.auth0.com", "*.onelogin.com", "*.b2clogin.com")
+ACCOUNT_PATH = re.compile(r"/(?:register|registration|sign[-_]?up|join|password|reset|account)\b", re.IGNORECASE)
 FEW_CHARACTERS = 600  # a page with less text than this and a password field is a sign-in page
 
 FindRoute = Callable[[str, str | None], str | None]
@@ -129,7 +130,7 @@ class Judge:
         if not seen.has_password_field or route.ready is not None or (route.expect_selector and seen.has_selector):
             return None
         asked = urlsplit(route.url)
-        if SIGN_IN_PATH.search(asked.path) or _is_sign_in_host(asked.hostname) or _is_account_path(asked.path):
+        if SIGN_IN_PATH.search(asked.path) or _is_sign_in_host(asked.hostname) or ACCOUNT_PATH.search(asked.path):
             return None
         is_little_else = seen.text_length is not None and seen.text_length <= FEW_CHARACTERS
         if is_little_else or route.auth is not None or not self._is_own(route, seen):
@@ -175,10 +176,6 @@ def _bare(host: str) -> str:
 
 def _is_sign_in_host(host: str | None) -> bool:
     return any(fnmatchcase((host or "").lower(), pattern) for pattern in SIGN_IN_HOSTS)
-
-
-def _is_account_path(path: str) -> bool:
-    return re.search(r"/(?:register|registration|sign[-_]?up|join|password|reset|account)\b", path, re.IGNORECASE) is not None
 
 
 def _is_same_address(expected: str, found: str) -> bool:

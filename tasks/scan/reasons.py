@@ -29,110 +29,162 @@ REASONS: Mapping[str, Reason] = {
     # settled
     "tested": Reason(_O.SCANNED, None),
     "frame_untested": Reason(
-        _O.PARTIALLY_SCANNED, "Open the listed frames by hand. A frame that does not load, answers slowly or refuses to be "
-        "framed has to be mended, or removed from the page; a frame of a third party only warns."),
+        _O.PARTIALLY_SCANNED,
+        "Open the listed frames by hand. A frame that does not load, answers slowly or refuses to be framed has to "
+        "be mended, or removed from the page; a frame of a third party only warns."),
     "results_cut": Reason(
-        _O.PARTIALLY_SCANNED, "The page has more faulty nodes than are kept. Mend the rule that is counted most, then scan "
-        "again."),
+        _O.PARTIALLY_SCANNED,
+        "The page has more faulty nodes than are kept. Mend the rule that is counted most, then scan again."),
     "document": Reason(
-        _O.NOT_APPLICABLE, "Nothing to do if this is a file and no page; exclude it by a pattern to shorten the plan."),
+        _O.NOT_APPLICABLE,
+        "Nothing to do if this is a file and no page; exclude it by a pattern to shorten the plan."),
     "download": Reason(
-        _O.NOT_APPLICABLE, "Nothing to do if this is a file and no page; exclude it by a pattern to shorten the plan."),
+        _O.NOT_APPLICABLE,
+        "Nothing to do if this is a file and no page; exclude it by a pattern to shorten the plan."),
     "no_content": Reason(
-        _O.NOT_APPLICABLE, "The server answers without content. Exclude the address if it is no page."),
+        _O.NOT_APPLICABLE,
+        "The server answers without content. Exclude the address if it is no page."),
     "other_route": Reason(
-        _O.REDIRECTED, "Nothing to do: the other route is scanned. Remove the old address from the manifest to shorten the "
-        "plan."),
+        _O.REDIRECTED,
+        "Nothing to do: the other route is scanned. Remove the old address from the manifest to shorten the plan."),
     # wrong page
     "sign_in": Reason(
-        _O.WRONG_PAGE, "The address led to a sign-in page. Give the route an `auth` profile; if it has one, renew its "
-        "storage state or headers; if the page is meant to hold a password field, name its `ready` or `expect.selector`."),
+        _O.WRONG_PAGE,
+        "The address led to a sign-in page. Give the route an `auth` profile; if it has one, renew its storage "
+        "state or headers; if the page is meant to hold a password field, name its `ready` or `expect.selector`."),
     "expect_status": Reason(_O.WRONG_PAGE, f"The status is not the one that is expected. {_EXPECT}"),
     "expect_url": Reason(_O.WRONG_PAGE, f"The final address is not the one that is expected. {_EXPECT}"),
     "expect_title": Reason(_O.WRONG_PAGE, f"The title is not the one that is expected. {_EXPECT}"),
     "expect_selector": Reason(_O.WRONG_PAGE, f"The expected element is not on the page. {_EXPECT}"),
     "host_not_allowed": Reason(
-        _O.WRONG_PAGE, "The address led to another host. Add it to `hosts` if it belongs to the estate, or list the page "
-        "under its own address."),
+        _O.WRONG_PAGE,
+        "The address led to another host. Add it to `hosts` if it belongs to the estate, or list the page under its "
+        "own address."),
     "redirect_not_allowed": Reason(
-        _O.WRONG_PAGE, "The address led to a page outside the plan, and `redirects` is `strict`. List the final address in "
-        "the manifest, or set `redirects: allow`."),
+        _O.WRONG_PAGE,
+        "The address led to a page outside the plan, and `redirects` is `strict`. List the final address in the "
+        "manifest, or set `redirects: allow`."),
     "browser_error_page": Reason(
-        _O.WRONG_PAGE, "The browser showed an error page of its own. Open the address in a browser and read what it says."),
+        _O.WRONG_PAGE,
+        "The browser showed an error page of its own. Open the address in a browser and read what it says."),
     "file_instead_of_page": Reason(
-        _O.WRONG_PAGE, "The server sent a file where a page is expected (the route has `ready` or `expect`, is named "
-        "primary, or was a page before). Mend the server, or mark the route as secondary."),
+        _O.WRONG_PAGE,
+        "The server sent a file where a page is expected (the route has `ready` or `expect`, is named primary, or "
+        "was a page before). Mend the server, or mark the route as secondary."),
     # the server says no
     "status_4xx": Reason(
-        _O.HTTP_ERROR, "The server refuses the address or does not know it. Mend the link or remove the route; for 401 and "
-        "403 give it an `auth` profile or let the scanner in; an error page under audit needs `expect.status`."),
+        _O.HTTP_ERROR,
+        "The server refuses the address or does not know it. Mend the link or remove the route; for 401 and 403 "
+        "give it an `auth` profile or let the scanner in; an error page under audit needs `expect.status`."),
     "status_429": Reason(
-        _O.HTTP_ERROR, "The server limits requests. Lower `per_host` or `shards_at_once`, or let the scanner in.", True),
-    "status_5xx": Reason(_O.HTTP_ERROR, "The server failed, also when asked again. Look at its log at this time.", True),
+        _O.HTTP_ERROR,
+        "The server limits requests. Lower `per_host` or `shards_at_once`, or let the scanner "
+        "in.", is_transient=True),
+    "status_5xx": Reason(
+        _O.HTTP_ERROR,
+        "The server failed, also when asked again. Look at its log at this time.", is_transient=True),
     "status_other": Reason(
-        _O.HTTP_ERROR, "The server answers with a status that shows no page. Mend the server or remove the route."),
+        _O.HTTP_ERROR,
+        "The server answers with a status that shows no page. Mend the server or remove the route."),
     # nobody there
     "name_not_resolved": Reason(_O.UNREACHABLE, "The host has no address. Check the spelling, or the resolver."),
-    "name_resolution_failed": Reason(_O.UNREACHABLE, "The resolver did not answer. Check the machine's network.", True),
+    "name_resolution_failed": Reason(
+        _O.UNREACHABLE,
+        "The resolver did not answer. Check the machine's network.", is_transient=True),
     "connection_refused": Reason(
-        _O.UNREACHABLE, "Nothing listens at that port. Check that the site is up and reachable from this machine.", True),
+        _O.UNREACHABLE,
+        "Nothing listens at that port. Check that the site is up and reachable from this "
+        "machine.", is_transient=True),
     "connection_lost": Reason(
-        _O.UNREACHABLE, "The connection broke. Check the server and what is between; lower `per_host` if it is under load.",
-        True),
+        _O.UNREACHABLE,
+        "The connection broke. Check the server and what is between; lower `per_host` if it "
+        "is under load.", is_transient=True),
     "connection_timeout": Reason(
-        _O.UNREACHABLE, "The host did not answer. Check firewalls, and that the site is reachable from this machine.", True),
+        _O.UNREACHABLE,
+        "The host did not answer. Check firewalls, and that the site is reachable from this "
+        "machine.", is_transient=True),
     "incomplete_body": Reason(
-        _O.UNREACHABLE, "The page broke off midway. Check the server and what is between: half a page is not scanned.", True),
-    "no_network": Reason(_O.UNREACHABLE, "This machine has no way to the host. Check its network.", True),
-    "proxy": Reason(_O.UNREACHABLE, "The proxy refused or did not answer. Check the proxy's settings.", True),
+        _O.UNREACHABLE,
+        "The page broke off midway. Check the server and what is between: half a page is not "
+        "scanned.", is_transient=True),
+    "no_network": Reason(_O.UNREACHABLE, "This machine has no way to the host. Check its network.", is_transient=True),
+    "proxy": Reason(
+        _O.UNREACHABLE,
+        "The proxy refused or did not answer. Check the proxy's settings.", is_transient=True),
     "certificate": Reason(
-        _O.UNREACHABLE, "The certificate or the TLS set-up is not trusted. Renew it, or install its issuer on this machine."),
-    "redirect_loop": Reason(_O.UNREACHABLE, "Redirects go round in a circle. Follow them with `curl -IL`, mend the rule."),
+        _O.UNREACHABLE,
+        "The certificate or the TLS set-up is not trusted. Renew it, or install its issuer on this machine."),
+    "redirect_loop": Reason(
+        _O.UNREACHABLE,
+        "Redirects go round in a circle. Follow them with `curl -IL`, mend the rule."),
     "bad_redirect": Reason(_O.UNREACHABLE, "A redirect leads to an address that no browser follows. Mend its target."),
     "invalid_address": Reason(_O.UNREACHABLE, "No browser can visit the address. Correct it in the manifest."),
     "unsafe_port": Reason(_O.UNREACHABLE, "Browsers refuse this port. Serve the page at another."),
     "invalid_response": Reason(
-        _O.UNREACHABLE, "The server's answer breaks the protocol. Look at it with `curl -v` and mend the server."),
+        _O.UNREACHABLE,
+        "The server's answer breaks the protocol. Look at it with `curl -v` and mend the server."),
     "blocked_by_browser": Reason(
-        _O.UNREACHABLE, "The browser refused the answer. Check the policy headers and the machine's browser policies."),
+        _O.UNREACHABLE,
+        "The browser refused the answer. Check the policy headers and the machine's browser policies."),
     "credentials_refused": Reason(_O.UNREACHABLE, "The server refused the profile's credentials. Renew them."),
     "navigation_aborted": Reason(
-        _O.UNREACHABLE, "The page stopped its own loading. Open it by hand; a page that does it always needs mending.", True),
-    "browser_out_of_resources": Reason(_O.CRASHED, "The browser ran out of resources. Lower `in_flight`.", True),
+        _O.UNREACHABLE,
+        "The page stopped its own loading. Open it by hand; a page that does it always needs "
+        "mending.", is_transient=True),
+    "browser_out_of_resources": Reason(
+        _O.CRASHED,
+        "The browser ran out of resources. Lower `in_flight`.", is_transient=True),
     "unknown_network_error": Reason(
-        _O.UNREACHABLE, "The browser names an error that this program does not know; look its code up.", True),
+        _O.UNREACHABLE,
+        "The browser names an error that this program does not know; look its code up.", is_transient=True),
     "host_gave_up": Reason(
-        _O.UNREACHABLE, "Many visits to this host failed one after the other, so this one was not made. Mend the host, then "
-        "retry the run."),
+        _O.UNREACHABLE,
+        "Many visits to this host failed one after the other, so this one was not made. Mend the host, then retry "
+        "the run."),
     # never ready
     "ready_missing": Reason(
-        _O.NOT_READY, "The `ready` selector did not appear in time. Correct it, or find out what the page waits for."),
-    "ready_invalid": Reason(_O.NOT_READY, "`ready` or `expect.selector` is no valid CSS selector. Correct the manifest."),
+        _O.NOT_READY,
+        "The `ready` selector did not appear in time. Correct it, or find out what the page waits for."),
+    "ready_invalid": Reason(
+        _O.NOT_READY,
+        "`ready` or `expect.selector` is no valid CSS selector. Correct the manifest."),
     # out of time
     "load_timeout": Reason(
-        _O.TIMED_OUT, "The page did not finish loading in time. Open it by hand and look for requests that hang; its deadline "
-        "grows with its history.", True),
+        _O.TIMED_OUT,
+        "The page did not finish loading in time. Open it by hand and look for requests that "
+        "hang; its deadline grows with its history.", is_transient=True),
     "resource_timeout": Reason(
-        _O.TIMED_OUT, "The page waits for files that do not come; they are named. Mend or remove them.", True),
+        _O.TIMED_OUT,
+        "The page waits for files that do not come; they are named. Mend or remove them.", is_transient=True),
     "page_blocked": Reason(
-        _O.TIMED_OUT, "A script of the page never ends and keeps its thread. Profile the page in a browser.", True),
+        _O.TIMED_OUT,
+        "A script of the page never ends and keeps its thread. Profile the page in a browser.", is_transient=True),
     "engine_timeout": Reason(
-        _O.TIMED_OUT, "The engine did not finish in time: the page is very large, or a script of it keeps the thread.", True),
+        _O.TIMED_OUT,
+        "The engine did not finish in time: the page is very large, or a script of it keeps "
+        "the thread.", is_transient=True),
     # moving
     "navigates": Reason(
-        _O.UNSTABLE, "The page navigates or reloads while it is scanned. Name a `ready` selector that holds once it rests, or "
+        _O.UNSTABLE,
+        "The page navigates or reloads while it is scanned. Name a `ready` selector that holds once it rests, or "
         "list the address that it goes to."),
     # dead
     "renderer_crashed": Reason(
-        _O.CRASHED, "The page's process died, most often for want of memory. Open the page by hand and look at its memory.",
-        True),
+        _O.CRASHED,
+        "The page's process died, most often for want of memory. Open the page by hand and "
+        "look at its memory.", is_transient=True),
     "browser_died": Reason(
-        _O.CRASHED, "The browser died while this page was open. Scan it alone; if it dies again the page is at fault.", True),
-    "page_error": Reason(_O.CRASHED, "An error that this program does not know; report it with the route's address.", True),
+        _O.CRASHED,
+        "The browser died while this page was open. Scan it alone; if it dies again the page "
+        "is at fault.", is_transient=True),
+    "page_error": Reason(
+        _O.CRASHED,
+        "An error that this program does not know; report it with the route's address.", is_transient=True),
     # the engine
     "engine_not_loaded": Reason(_O.ENGINE_ERROR, "The engine could not start on this page. Report it with the detail."),
     "engine_version": Reason(
-        _O.ENGINE_ERROR, "Another engine than the pinned one answered. Report it with the route's address."),
+        _O.ENGINE_ERROR,
+        "Another engine than the pinned one answered. Report it with the route's address."),
     "engine_failed": Reason(_O.ENGINE_ERROR, "The engine raised an error on this page. Report it with the detail."),
     "engine_empty": Reason(_O.ENGINE_ERROR, "The engine gave no result at all, not even for passed rules. Report it."),
 }

@@ -38,7 +38,10 @@ MASK = "•"
 
 @dataclass(slots=True)
 class Trace:
-    """What one try gathered so far; filled as the visit goes on."""
+    """What one try gathered so far; filled as the visit goes on.
+
+    `launch_wait_ms`: spent on launching the browser for all; no route's own time.
+    """
 
     phase: str = "opening"
     url: str | None = None
@@ -49,6 +52,7 @@ class Trace:
     report: Report | None = None
     times_ms: dict[str, int] = field(default_factory=dict)
     total_ms: int = 0
+    launch_wait_ms: int = 0
     retry_after: float | None = None
 
 

@@ -1,7 +1,7 @@
 """Visit one route: open, load, settle, test, judge; again where the trouble may pass.
 
-Here: the order of a visit and its deadlines. Not here: the browser's life (`browser.py`), waiting for rest (`settle.py`),
-the engine (`frames.py`), judging (`judge.py`), records (`records.py`). A page never raises out of here: it is a row.
+Here: tries, deadlines, and records of what came out. Not here: the browser's life (`browser.py`), one try (`call.py`),
+judging (`judge.py`), making records (`records.py`). A page never raises out of here: it is a row.
 Next: `partial.py` stores the records.
 """
 
@@ -95,18 +95,20 @@ class Visitor:
             try:
                 judgement = await self._visit_in_context(route, trace, place, on_phase)
             except TimeoutError:
-                judgement = Judgement(TIMEOUT_REASONS[trace.phase], f"while {trace.phase}, after {route.deadline_ms} ms")
+                late = f"while {trace.phase}, after {route.deadline_ms} ms"
+                judgement = Judgement(TIMEOUT_REASONS[trace.phase], late)
             except Exception as error:  # noqa: BLE001 - the one place: an unknown error of a page is a row
                 judgement = judge_error(error, trace.phase)
-            trace.total_ms = round((time.monotonic() - began) * 1000) - place.waited_ms
+            trace.total_ms = round((time.monotonic() - began) * 1000) - place.waited_ms - trace.launch_wait_ms
         return trace, judgement
 
     async def _visit_in_context(
         self, route: PlannedRoute, trace: Trace, place: Place, on_phase: OnPhase
     ) -> Judgement:
-        opened = time.monotonic()
-        async with self._browser.context(self._kit.access.context_options(self._kit.scan)) as context:
-            trace.times_ms["launch"] = round((time.monotonic() - opened) * 1000)
+        asked = time.monotonic()
+        async with self._browser.context(self._kit.access.context_options(self._kit.scan)) as (context, open_ms):
+            trace.times_ms["launch"] = open_ms
+            trace.launch_wait_ms = max(0, round((time.monotonic() - asked) * 1000) - open_ms)
             async with asyncio.timeout(route.deadline_ms / 1000) as deadline:
                 return await PageCall(route, self._kit, trace, place, deadline, on_phase).make(context)
 
