@@ -21,7 +21,7 @@ app = typer.Typer(name="fanfold", no_args_is_help=True, add_completion=False, pr
                   help="Audit the accessibility of a web estate: fan out over balanced shards, fold into one verdict.")
 
 SAMPLE = "sample"
-USAGE_ERROR = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+USAGE_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 Source = Annotated[str, typer.Argument(help="Manifest or sitemap: a file or an http(s) address; `sample` for ours.")]
 RunId = Annotated[str, typer.Argument(help="Id of a run, or `latest`.")]
@@ -186,7 +186,7 @@ def exit_code_of(words: list[str]) -> int:
     except typer.Exit as error:
         return ExitCode.PASSED if error.exit_code == 0 else ExitCode.BAD_INPUT
     except USAGE_ERROR as error:
-        error.show()  # type: ignore[attr-defined]
+        error.show()
         return ExitCode.BAD_INPUT
     except ContractError as error:
         _say(f"Bad input, nothing was written:\n{error}")
