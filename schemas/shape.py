@@ -10,9 +10,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import date, datetime
+from enum import StrEnum
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -137,6 +138,7 @@ def row_of(record: object) -> dict[str, Any]:
 def record_of(kind: type[Record], row: Mapping[str, Any]) -> Record:
     """Return a row as a flat dataclass: lists become tuples, times ISO 8601 text to the millisecond, enumerations
     members."""
+    members = _enumerations(kind)  # type: ignore[arg-type] # mypy does not see that a class can be hashed
     values = {}
     for item in fields(kind):  # type: ignore[arg-type]
         value = row[item.name]
@@ -146,10 +148,21 @@ def record_of(kind: type[Record], row: Mapping[str, Any]) -> Record:
             value = value.isoformat(timespec="milliseconds" if value.microsecond else "seconds").replace("+00:00", "Z")
         elif isinstance(value, date):
             value = value.isoformat()
-        elif isinstance(item.type, type) and isinstance(value, str) and item.type is not str:
-            value = item.type(value)
+        elif item.name in members and value is not None:
+            value = members[item.name](value)
         values[item.name] = value
     return kind(**values)
+
+
+@cache
+def _enumerations(kind: type) -> Mapping[str, type[StrEnum]]:
+    """Return the fields of a dataclass that hold a member of an enumeration, also those that may be None."""
+    found = {}
+    for name, hint in get_type_hints(kind).items():
+        kinds = [one for one in (get_args(hint) or (hint,)) if isinstance(one, type) and issubclass(one, StrEnum)]
+        if kinds:
+            found[name] = kinds[0]
+    return found
 
 
 def faults_in(name: str, table: pa.Table) -> dict[int, str]:
