@@ -14,7 +14,7 @@ from schemas.evidence import Evidence, Quarantined
 from schemas.gate_input import GateInput
 from schemas.occurrence import Occurrence, RuleClass, RuleResult, criteria_of, fingerprint_of
 from schemas.outcome import Outcome, OutcomeKind
-from schemas.plan import Plan, PlannedRoute, PlanHeader, ShardLoad
+from schemas.plan import Plan, PlanHeader, PlannedRoute, ShardLoad
 from schemas.policy import default_policy
 from schemas.receipt import EndedBy, Receipt, TripleRef
 from schemas.route import RouteKey

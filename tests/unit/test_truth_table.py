@@ -1,6 +1,8 @@
 """The truth table of `docs/truth-table.md`, row by row: the page is the test."""
 
+import json
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from schemas.evidence import Quarantined
 from schemas.gate_input import GateInput
 from schemas.manifest import SourceFailure
 from schemas.policy import parse_policy
-from schemas.verdict import BAD_INPUT_STATE, ExitCode, to_document
+from schemas.verdict import BAD_INPUT_STATE, ExitCode, from_document, to_document
 from tasks.gate import decide_verdict
 from tests.small_estate import (
     ENGINE,
@@ -41,14 +43,11 @@ def rows_of(title: str) -> list[tuple[str, ...]]:
             for combination in product(*([name.strip() for name in cell.split(",")] for cell in cells))]
 
 
-# ---- the run of each row ---------------------------------------------------------------------------------------------
+# ---- the run of each row
 
-def gate_of(coverage: str, baseline: str, mode: str) -> GateInput:
-    """Make the run that a row of the first table speaks of.
-
-    Raises:
-        ContractError: a baseline that cannot be read.
-    """
+@cache
+def run_of(coverage: str) -> GateInput:
+    """Make the run that a row of the first table speaks of, without policy and baseline."""
     header = {"shrunk source": {"last_full_route_count": 12, "last_full_run_id": "r0"},
               "broken source": {"source_failures": (SourceFailure(SITE + "/map.xml", "status 500"),)}}
     plan = plan_of(A, B, C, *(FILES if coverage == "too many files" else ()), **header.get(coverage, {}))
@@ -77,13 +76,24 @@ def gate_of(coverage: str, baseline: str, mode: str) -> GateInput:
     if coverage == "mixed browser":
         receipts[1] = receipt(plan, 1, browser_version="150.0")
     set_aside = [Quarantined(1, "occurrences", "x", "impact", "row 1", C.task_id)] if coverage == "quarantine" else []
+    return judge_of(plan, evidence_of(plan, rows, [occurrence(A)], ran, receipts, set_aside),
+                    shard_faults=("shard 0001: refused",) if coverage == "shard fault" else ())
+
+
+def gate_of(coverage: str, baseline: str, mode: str) -> GateInput:
+    """Add policy and baseline to a run.
+
+    Raises:
+        ContractError: a baseline that cannot be read.
+    """
     entry = {"pattern": "glob:/c", "outcome": "http_error", "reason": "moves", "owner": "web",
              "until": "2026-11-29" if coverage == "acceptance expired" else "2026-11-30"}
-    policy = parse_policy({"cells": NEW_ONLY, "report_only": mode == "report_only", "accepted": [entry] if coverage.startswith("accept") else [],
-                           "baseline": "required" if baseline == "absent" else "if_present"}, "policy.yaml", None)
-    given = judge_of(plan, evidence_of(plan, rows, [occurrence(A)], ran, receipts, set_aside), policy=policy,
-                     shard_faults=("shard 0001: refused",) if coverage == "shard fault" else ())
-    return replace(given, baseline=baseline_of(plan, baseline))
+    policy = parse_policy({
+        "cells": NEW_ONLY, "report_only": mode == "report_only",
+        "accepted": [entry] if coverage.startswith("accept") else [],
+        "baseline": "required" if baseline == "absent" else "if_present"}, "policy.yaml", None)
+    given = run_of(coverage)
+    return replace(given, policy=policy, baseline=baseline_of(given.plan, baseline))
 
 
 def baseline_of(plan, name: str) -> Baseline | None:
@@ -110,7 +120,6 @@ def decided(make) -> tuple[str, int, str, tuple[str, ...]]:
         verdict = decide_verdict(make())
     except ContractError:
         return "bad input", int(ExitCode.BAD_INPUT), BAD_INPUT_STATE, ()
-    to_document(verdict)  # every verdict keeps its schema
     return verdict.kind.value, int(verdict.exit_code), verdict.flow_state, tuple(r.code for r in verdict.reasons)
 
 
@@ -124,6 +133,12 @@ def test_coverage_baseline_and_mode(coverage, baseline, mode, kind, exit_code, f
     assert reason in seen[3] if reason else seen[3] == ()
 
 
+@pytest.mark.parametrize("coverage", sorted({row[0] for row in RUNS}))
+def test_every_verdict_keeps_its_schema_and_can_be_read_back(coverage):
+    verdict = decide_verdict(gate_of(coverage, "new", "enforce"))
+    assert from_document(json.loads(json.dumps(to_document(verdict)))) == replace(verdict, findings=())
+
+
 def test_every_combination_stands_in_the_table_once():
     named = [row[:3] for row in RUNS]
     assert sorted(named) == sorted(product(*(sorted({row[i] for row in named}) for i in range(3))))
@@ -132,7 +147,7 @@ def test_every_combination_stands_in_the_table_once():
     assert asked <= {row[0] for row in named}
 
 
-# ---- cells ------------------------------------------------------------------------------------------------------------
+# ---- cells
 
 CELLS = rows_of("What a cell does")
 
