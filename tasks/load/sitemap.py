@@ -43,43 +43,47 @@ def parse_sitemap(data: bytes) -> Sitemap:
 
 def _read(data: bytes) -> Sitemap:
     addresses: list[str] = []
-    entries = 0
-    path: list[str] = []
+    entries = depth = 0
+    in_entry = False
     root: Element | None = None
+    entry_tag = address_tag = ""
     for event, element in iterparse(io.BytesIO(data), events=("start", "end"), forbid_entities=True):
         if event == "start":
-            path.append(element.tag)
-            root = _checked_root(element) if root is None else root
-            if len(path) > DEEPEST:
+            depth += 1
+            if root is None:
+                root = element
+                entry_tag, address_tag = _tags(root)
+            elif depth == 2:
+                in_entry = element.tag == entry_tag
+                _check_not_mixed(element.tag, entry_tag)
+            elif depth > DEEPEST:
                 raise SourceError(f"is nested more than {DEEPEST} deep", EXPECTED)
             continue
-        if _is_location(path):
+        if depth == 3 and in_entry and element.tag == address_tag:
             text = "".join(element.itertext()).strip()
             addresses += [text] if text else []
-        path.pop()
-        if len(path) == 1 and root is not None:
-            entries += _local(element.tag) in ("url", "sitemap")
+        depth -= 1
+        if depth == 1 and root is not None:
+            entries += in_entry
             root.clear()  # what was read is let go: memory holds the addresses only
     assert root is not None  # no XML is without a root
     return Sitemap(_local(root.tag) == "sitemapindex", addresses, max(entries - len(addresses), 0))
 
 
-def _checked_root(root: Element) -> Element:
+def _tags(root: Element) -> tuple[str, str]:
+    """Return the tags of an entry and of its address: in the root's own namespace, whatever its prefix."""
     name = _local(root.tag)
     if name not in ("urlset", "sitemapindex"):
         what = {"html": "a web page", "rss": "a feed", "feed": "a feed"}.get(name, f"XML with the root `{name[:40]}`")
         raise SourceError(f"is {what}", EXPECTED)
-    return root
+    space = root.tag.removesuffix(name)
+    return f"{space}{'url' if name == 'urlset' else 'sitemap'}", f"{space}loc"
 
 
-def _is_location(path: list[str]) -> bool:
-    """Whether the element is the address of an entry: of the root's own namespace, at its place, by its name."""
-    if len(path) != 3:
-        return False
-    space = path[0].rpartition("}")[0]
-    entry = "sitemap" if _local(path[0]) == "sitemapindex" else "url"
-    return [_local(tag) for tag in path[1:]] == [entry, "loc"] and all(
-        tag.rpartition("}")[0] == space for tag in path[1:])
+def _check_not_mixed(tag: str, entry_tag: str) -> None:
+    """Refuse a page in an index and a sitemap in a list of pages: to pass over them would shrink the estate."""
+    if tag != entry_tag and _local(tag) in ("url", "sitemap"):
+        raise SourceError(f"has a `{_local(tag)}` among entries of the kind `{_local(entry_tag)}`", EXPECTED)
 
 
 def _local(tag: str) -> str:

@@ -14,7 +14,7 @@ from schemas.errors import ContractError, Offence
 from schemas.manifest import ManifestEntry
 from schemas.shape import is_valid, load_schema, offences_in
 from tasks.load.content import SourceError
-from tasks.load.json_manifest import entry_of
+from tasks.load.json_manifest import entry_of, form_of
 
 EXPECT = "expect_"
 FIRST_ROW = 2  # as a spreadsheet counts: the header is row 1
@@ -116,11 +116,11 @@ def _entries(documents: list[dict[str, Any]], subject: str, first_row: int) -> l
     seen: set[str] = set()
     offences: list[Offence] = []
     for where, document in numbered:
-        kind = repr({**document, "url": bool(document.get("url"))})
-        if kind not in seen and not is_valid("manifest", document, "entry"):
+        form = form_of(document)
+        if form not in seen and not is_valid("manifest", document, "entry"):
             offences += offences_in("manifest", document, f"{subject}: {where}", "entry")
         else:
-            seen.add(kind)
+            seen.add(form)
     if offences:
         raise ContractError(offences)
     return [entry_of(document, where) for where, document in numbered]

@@ -25,8 +25,8 @@ def test_only_pages_count() -> None:  # known fault 007
 
 
 def test_an_index_lists_sitemaps() -> None:
-    document = f"<sitemapindex xmlns='{SPACE}'><sitemap><loc>https://e.test/s.xml</loc></sitemap><url><loc>x</loc>" \
-               "</url></sitemapindex>"
+    document = f"<sitemapindex xmlns='{SPACE}'><sitemap><loc>https://e.test/s.xml</loc></sitemap><sitemap/>" \
+               "</sitemapindex>"
     assert parse_sitemap(document.encode()) == Sitemap(is_index=True, addresses=["https://e.test/s.xml"], blank_count=1)
 
 
@@ -56,6 +56,9 @@ EXTERNAL = b"""<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><urlset><ur
     (b"<?xml version='1.0' encoding='x-nonsense'?><urlset/>", "is XML that is refused (LookupError)"),
     (b"<?xml version='1.0'?><rss><channel/></rss>", "is a feed"),
     (b"<?xml version='1.0'?><html><body/></html>", "is a web page"),
+    (b"<sitemapindex><sitemap><loc>a</loc></sitemap><url><loc>b</loc></url></sitemapindex>",
+     "has a `url` among entries of the kind `sitemap`"),
+    (b"<urlset><url><loc>a</loc></url><sitemap/></urlset>", "has a `sitemap` among entries of the kind `url`"),
     (b"<bookmarks/>", "is XML with the root `bookmarks`"),
     (b"<urlset>" + b"<a>" * 40 + b"</a>" * 40 + b"</urlset>", "is nested more than 32 deep"),
 ])
