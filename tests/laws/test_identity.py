@@ -47,7 +47,7 @@ def test_what_has_no_identity_is_refused(address: str, switches: IdentitySwitche
 
 @given(PIECES, SWITCHES)
 def test_spellings_that_no_server_can_tell_apart_are_one_page(piece: str, switches: IdentitySwitches) -> None:
-    path = piece.partition("#")[0]
+    path = piece.partition("#")[0].strip(" \t\r\n\f")
     address = f"https://e.test/{path}"
     if address_offences(address, "line 1", switches):
         return

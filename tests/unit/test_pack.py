@@ -13,8 +13,9 @@ def test_the_heaviest_goes_first_on_to_the_lightest_shard() -> None:
 
 
 def test_ties_go_to_the_shard_with_fewest_loads_then_by_key() -> None:
-    loads = [Load("d", 2), Load("a", 4), Load("c", 2), Load("b", 2), Load("e", 2)]
-    assert pack_shards(loads, 2) == [[Load("a", 4), Load("d", 2)], [Load("b", 2), Load("c", 2), Load("e", 2)]]
+    loads = [Load("f", 1), Load("e", 1), Load("d", 1), Load("c", 3), Load("b", 4), Load("a", 5)]
+    assert pack_shards(loads, 2) == [  # 7 and 7 before the last, which goes where two are, not three
+        [Load("a", 5), Load("d", 1), Load("e", 1)], [Load("b", 4), Load("c", 3), Load("f", 1)]]
 
 
 @pytest.mark.parametrize("load_ms", [0, 1, -7])

@@ -89,6 +89,11 @@ def test_routes_without_history_are_planned_at_the_p75_of_the_known() -> None:
         f" {SITE}/gone/2, …")
 
 
+def test_the_default_load_is_rounded_to_a_whole_millisecond() -> None:
+    plan = make_plan(request_of(manifest_of("/1", "/3", "/x"), history_of({"/1": 1, "/3": 3})))
+    assert loads(plan) == {"/1": 1, "/3": 3, "/x": 3}
+
+
 @pytest.mark.parametrize(("known_count", "warns"), [(8, False), (7, True), (0, True)])
 def test_a_history_that_knows_few_routes_warns(known_count: int, warns: bool) -> None:
     history = history_of({f"/{n}": 10 for n in range(known_count)} | {"/other": 10})
@@ -163,7 +168,7 @@ def test_a_run_above_its_budget_warns_though_every_shard_fits() -> None:
 
 
 def test_durations_of_the_plain_form_are_found_under_any_spelling() -> None:
-    durations = {"HTTPS://e.test:443/a/": 3, f"{SITE}/a?utm_x=1": 4, f"{SITE}/b": 2, "/c": 1,
+    durations = {"HTTPS://e.test:443/a/": 3, f"{SITE}/a?utm_x=1": 4, f"{SITE}/a": 3, f"{SITE}/b": 2, "/c": 1,
                  "https://u:s3cret@e.test/d": 1}
     history = merge_plain(history_of({"/b": 9_000}), durations)
     plan = make_plan(request_of(manifest_of("/a", "/b", "/c", "/d"), history))
