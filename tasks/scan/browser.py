@@ -28,11 +28,20 @@ from tasks.scan.reap import descendants
 from tasks.scan.whereabouts import browser_candidates
 
 LOG = logging.getLogger("fanfold.scan")
+FEATURES_OFF = (  # the last list wins in the browser, so Playwright's own is repeated; ours is the last one
+    "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding", "ThirdPartyStoragePartitioning",
+    "AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints", "NetworkTimeServiceQuerying", "PreconnectToSearch",
+    "SpareRendererForSitePerProcess",  # with it a spare process is started for every context: 5 % of the whole
+)
 FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-gpu", "--disable-gpu-compositing",
     "--disable-software-rasterizer", "--js-flags=--max-old-space-size=1024",
+    "--site-per-process",  # off in headless shells: a frame of another site that hangs would hang the page
+    f"--disable-features={','.join(FEATURES_OFF)}",
 )
-UNWANTED_FLAGS = ("--disable-popup-blocking",)  # Playwright's default; a page's flood of windows dies in the browser
+# Playwright's defaults that let a page flood the browser with windows and history entries.
+UNWANTED_FLAGS = ("--disable-popup-blocking", "--disable-ipc-flooding-protection")
 LAUNCH_SECONDS = 30.0
 OPEN_SECONDS = 15.0
 CLOSE_SECONDS = 3.0

@@ -23,10 +23,10 @@ from schemas.occurrence import (
 from schemas.outcome import Outcome
 from schemas.plan import PlannedRoute
 from schemas.settings import ScanSettings
-from tasks.scan.frames import Node, Report, UntestedFrame
 from tasks.scan.judge import Judgement
 from tasks.scan.reasons import REASONS, stable_word
 from tasks.scan.redact import Redactor, fit
+from tasks.scan.report import Node, Report, UntestedFrame
 
 DETAIL_CHARACTERS = 500
 TITLE_CHARACTERS = 300

@@ -17,15 +17,16 @@ from schemas.settings import ScanSettings
 from tasks.scan.access import Access
 from tasks.scan.breaker import Breaker
 from tasks.scan.browser import Browser, BrowserDied
-from tasks.scan.call import Kit, PageCall
+from tasks.scan.call import PageCall
 from tasks.scan.faults import has_crashed, is_gone, net_code, reason_of_code
-from tasks.scan.frames import EngineRun
 from tasks.scan.judge import FindRoute, Judge, Judgement
+from tasks.scan.kit import Kit
 from tasks.scan.partial import Visited
 from tasks.scan.place import Place
 from tasks.scan.reasons import REASONS
 from tasks.scan.records import RecordMaker, Tally, Trace
 from tasks.scan.redact import Redactor
+from tasks.scan.script import EngineRun
 from tasks.scan.world import DocumentMoved, ScriptFailed
 
 RETRY_WAIT_SECONDS = (1.0, 4.0, 8.0)

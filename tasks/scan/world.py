@@ -65,6 +65,12 @@ async def open_world(session: CDPSession, frame_id: str) -> World:
     return World(session, reply["executionContextId"])
 
 
+async def open_page_world(session: CDPSession) -> World:
+    """Make or find our world in the page's own document."""
+    tree = await send(session, "Page.getFrameTree")
+    return await open_world(session, tree["frameTree"]["frame"]["id"])
+
+
 async def send(session: CDPSession, method: str, parameters: dict[str, Any] | None = None) -> dict[str, Any]:
     """Send a command of the browser's protocol.
 

@@ -1,0 +1,144 @@
+"""Frames: found, or named as untested; never hanging, never clean."""
+
+import time
+
+import pytest
+
+from schemas.outcome import OutcomeKind
+from tests.browser.faulty_site import FAULT, QUICK, Answer, Scanner, Site, html, planned, targets
+
+SCANNED, PARTLY = OutcomeKind.SCANNED, OutcomeKind.PARTIALLY_SCANNED
+
+
+def summary(visited) -> tuple[OutcomeKind, str, list[str], int]:
+    outcome = visited.outcome
+    return outcome.outcome, outcome.reason, targets(visited), outcome.frames_untested
+
+
+def test_a_frame_of_the_same_origin_is_tested(site: Site, scanner: Scanner) -> None:
+    site.put("/inner", html(FAULT))
+    visited = scanner.visit(site.put("/", html('<iframe title="f" id="f" src="/inner"></iframe>')))
+    assert summary(visited) == (SCANNED, "tested", ['["#f","img"]'], 0)
+    assert visited.outcome.frames_tested == 2
+
+
+def test_a_frame_of_another_site_is_tested(site: Site, scanner: Scanner) -> None:
+    site.put("/inner", html(FAULT))
+    other = site.url("/inner", "localhost")
+    visited = scanner.visit(site.put("/", html(f'<iframe title="f" id="f" src="{other}"></iframe>')))
+    assert summary(visited) == (SCANNED, "tested", ['["#f","img"]'], 0)
+
+
+def test_frames_within_frames_across_sites_are_tested(site: Site, scanner: Scanner) -> None:
+    site.put("/c", html(FAULT))
+    site.put("/b", html(FAULT + f'<iframe title="c" id="c" src="{site.url("/c")}"></iframe>'))
+    site.put("/a", html(f'<iframe title="b" id="b" src="{site.url("/b", "localhost")}"></iframe>' + FAULT))
+    visited = scanner.visit(site.put("/", html('<iframe title="a" id="a" src="/a"></iframe>' + FAULT)))
+    assert summary(visited) == (
+        SCANNED, "tested", ['["#a","#b","#c","img"]', '["#a","#b","img"]', '["#a","img"]', '["img"]'], 0)
+    assert visited.outcome.frames_tested == 4
+
+
+@pytest.mark.parametrize("sandbox", ["", "allow-scripts", "allow-same-origin", "allow-scripts allow-same-origin"])
+def test_a_sandboxed_frame_is_tested(site: Site, scanner: Scanner, sandbox: str) -> None:
+    site.put("/inner", html(FAULT))
+    visited = scanner.visit(site.put("/", html(f'<iframe title="f" id="f" sandbox="{sandbox}" src="/inner"></iframe>')))
+    assert summary(visited) == (SCANNED, "tested", ['["#f","img"]'], 0)
+
+
+def test_frames_without_an_address_of_their_own_are_tested(site: Site, scanner: Scanner) -> None:
+    body = f"""<iframe title="s" id="s" srcdoc='<html lang="en"><title>s</title>{FAULT}'></iframe>
+        <iframe title="b" id="b" src="{site.put("/blobber", html(""))}"></iframe><iframe title="w" id="w"></iframe>
+        <script>document.getElementById("w").contentDocument.body.innerHTML = '{FAULT}'</script>"""
+    visited = scanner.visit(site.put("/", html(body)))
+    assert summary(visited) == (SCANNED, "tested", ['["#s","img"]', '["#w","img"]'], 0)
+
+
+def test_a_lazy_frame_far_below_is_loaded_and_tested(site: Site, scanner: Scanner) -> None:
+    site.put("/inner", html(FAULT))
+    body = '<div style="height:20000px"></div><iframe title="f" id="f" loading="lazy" src="/inner"></iframe>'
+    visited = scanner.visit(site.put("/", html(body)))
+    assert summary(visited) == (SCANNED, "tested", ['["#f","img"]'], 0)
+
+
+def test_a_frame_in_a_shadow_root_is_tested(site: Site, scanner: Scanner) -> None:
+    site.put("/inner", html(FAULT))
+    body = """<div id="host"></div><script>document.getElementById("host").attachShadow({mode: "open"})
+        .innerHTML = '<iframe title="f" id="f" src="/inner"></iframe>'</script>"""
+    visited = scanner.visit(site.put("/", html(body)))
+    assert summary(visited) == (SCANNED, "tested", ['[["#host","#f"],"img"]'], 0)
+
+
+def test_a_frame_that_never_answers_is_named(site: Site, scanner: Scanner) -> None:
+    site.put("/never", Answer(wait_s=60))
+    page = html('<iframe title="f" id="f" src="/never"></iframe>' + FAULT)
+    visited = scanner.visit(site.put("/", page), deadline_ms=8_000)
+    assert summary(visited) == (PARTLY, "frame_untested", ['["img"]'], 1)
+    assert visited.outcome.untested_frames == (f"{site.url('/never')} (blank)",)
+    assert visited.outcome.has_untested_own_frame
+    assert visited.outcome.settled_by == "load_budget"
+
+
+def test_a_frame_at_about_blank_with_an_address_is_named(site: Site, scanner: Scanner) -> None:
+    site.put("/nothing", Answer(status=204, media_type=None))
+    visited = scanner.visit(site.put("/", html('<iframe title="f" id="f" src="/nothing"></iframe>')))
+    assert summary(visited) == (PARTLY, "frame_untested", [], 1)
+    assert visited.outcome.untested_frames == (f"{site.url('/nothing')} (blank)",)
+
+
+def test_a_frame_that_refuses_to_be_framed_is_named(site: Site, scanner: Scanner) -> None:
+    site.put("/deny", html(FAULT, headers={"X-Frame-Options": "DENY"}))
+    other = site.url("/deny", "localhost")
+    visited = scanner.visit(site.put("/", html(f'<iframe title="f" id="f" src="{other}"></iframe>')))
+    assert summary(visited) == (PARTLY, "frame_untested", [], 1)
+    assert not visited.outcome.has_untested_own_frame
+
+
+def test_a_frame_whose_script_never_ends_is_named_and_does_not_hold_the_page(site: Site, scanner: Scanner) -> None:
+    site.put("/loop", html(FAULT + "<script>onload = () => setTimeout(() => { while (true); }, 50)</script>"))
+    other = site.url("/loop", "localhost")
+    url = site.put("/", html(f'<iframe title="f" id="f" src="{other}"></iframe>' + FAULT))
+    began = time.monotonic()
+    visited = scanner.visit(url, deadline_ms=25_000)
+    assert summary(visited) == (PARTLY, "frame_untested", ['["img"]'], 1)
+    assert visited.outcome.untested_frames == (f"{other} (deadline)",)
+    assert time.monotonic() - began < 25
+
+
+def test_frames_that_come_and_go_neither_hang_nor_fail(site: Site, scanner: Scanner) -> None:
+    site.put("/inner", html(FAULT))
+    body = """<div id="d"></div><script>setInterval(() => {
+        document.getElementById("d").innerHTML = '<iframe title="f" id="f" src="/inner"></iframe>' }, 15)</script>"""
+    visited = scanner.visit(site.put("/", html(body)))
+    assert visited.outcome.outcome in (SCANNED, PARTLY)
+    assert visited.outcome.frames_tested + visited.outcome.frames_untested == 2
+
+
+def test_frames_that_nobody_can_see_count_for_nothing(site: Site, scanner: Scanner) -> None:
+    site.put("/inner", html(FAULT))
+    body = '<iframe src="/inner" style="display:none"></iframe><iframe src="/inner" hidden></iframe>'
+    visited = scanner.visit(site.put("/", html(body)))
+    assert summary(visited) == (SCANNED, "tested", [], 0)
+    assert visited.outcome.frames_tested == 1
+
+
+def test_a_page_in_an_object_is_named(site: Site, scanner: Scanner) -> None:
+    site.put("/inner", html(FAULT))
+    body = '<object data="/inner" type="text/html" width="300" height="200" aria-label="o"></object>'
+    visited = scanner.visit(site.put("/", html(body)))
+    assert summary(visited) == (PARTLY, "frame_untested", [], 1)
+    assert visited.outcome.untested_frames == (f"{site.url('/inner')} (embedded)",)
+
+
+def test_a_frameset_is_tested(site: Site, scanner: Scanner) -> None:
+    site.put("/inner", html(FAULT))
+    page = Answer(b'<html lang="en"><title>t</title><frameset cols="*"><frame title="f" id="f" src="/inner"></frameset>')
+    assert summary(scanner.visit(site.put("/", page))) == (SCANNED, "tested", ['["#f","img"]'], 0)
+
+
+def test_the_next_route_is_unharmed(site: Site, scanner: Scanner) -> None:
+    loop = site.put("/loop", html("<script>onload = () => setTimeout(() => { while (true); }, 20)</script>"))
+    good = site.put("/good", html(FAULT))
+    found = scanner.visit_all([planned(loop, deadline_ms=3_000), planned(good)], QUICK)
+    assert summary(found[good]) == (SCANNED, "tested", ['["img"]'], 0)
+    assert found[loop].outcome.outcome is OutcomeKind.TIMED_OUT
