@@ -73,11 +73,17 @@ def test_all_offences_come_at_once_each_with_its_entry_and_path() -> None:
     ]
 
 
-def test_entries_that_differ_in_their_address_only_are_all_checked() -> None:
-    good = [{"url": f"https://a.test/{i}", "owner": "web"} for i in range(50)]
-    assert [offence.subject for offence in offences([*good, {"url": 5, "owner": "web"}, {"url": "",
-                                                                                         "owner": "web"}])] == [
-        "m: $[50].url", "m: $[51].url"]
+@pytest.mark.parametrize(("key", "bad"), [
+    ("url", 5), ("url", ""), ("owner", "x" * 201), ("priority", 3), ("priority", -1), ("priority", 0.5),
+    ("priority", True), ("violation_density", 1.5), ("violation_density", float("nan")), ("monthly_views", float("nan")), ("tags", ["x" * 101]), ("journey", "main"),
+    ("expect", {"status": 99}),
+])
+def test_among_entries_of_one_form_the_bad_one_is_found_wherever_it_stands(key: str, bad: object) -> None:
+    good = [{**FULL, "url": f"https://a.test/{i}"} for i in range(9)]
+    entries = [*good[:5], {**FULL, key: bad}, *good[5:]]
+    with pytest.raises(ContractError) as caught:
+        load(json.dumps(entries))
+    assert {offence.subject[:7] for offence in caught.value.offences} == {"m: $[5]"}
 
 
 @pytest.mark.parametrize(("data", "fault"), [

@@ -15,6 +15,7 @@ def test_only_pages_count() -> None:  # known fault 007
       <s:url>
         <image:loc>https://e.test/direct.png</image:loc>
         <s:loc> https://e.test/a </s:loc>
+        <s:nested><s:loc>https://e.test/nested</s:loc></s:nested>
         <image:image><image:loc>https://e.test/i.png</image:loc></image:image>
         <video:video><video:content_loc>https://e.test/v.mp4</video:content_loc></video:video>
         <xhtml:link rel="alternate" hreflang="de" href="https://e.test/de/a"/>
