@@ -209,7 +209,8 @@ def test_receipts_of_another_plan_do_not_count():
 
 
 @pytest.mark.parametrize(("last", "rules", "expected"), [
-    (2, {}, []), (3, {}, ["shrunk_estate"]), (3, {"max_shrink": 0.4}, []), (None, {"min_routes": 3}, ["too_few_routes"]),
+    (2, {}, []), (3, {}, ["shrunk_estate"]), (3, {"max_shrink": 0.4}, []),
+    (None, {"min_routes": 3}, ["too_few_routes"]),
 ])
 def test_a_source_that_shrank_is_not_a_smaller_estate(last, rules, expected):
     plan = plan_of(A, B, last_full_route_count=last, last_full_run_id="r0")
