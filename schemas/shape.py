@@ -17,12 +17,13 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from schemas.column import ARROW_TYPES, column_faults
 from schemas.complaint import offence_of
 from schemas.errors import Offence
+from schemas.formats import FORMATS
 
 Record = TypeVar("Record")
 RUN_COLUMNS = ("estate", "run_id", "run_date")
@@ -41,7 +42,7 @@ def _validator(name: str, part: str | None) -> Draft202012Validator:
     Draft202012Validator.check_schema(schema)
     if part is not None:
         schema = {**schema["$defs"][part], "$defs": schema["$defs"]}
-    return Draft202012Validator(schema, format_checker=FormatChecker())
+    return Draft202012Validator(schema, format_checker=FORMATS)
 
 
 def offences_in(name: str, document: object, subject: str, part: str | None = None) -> list[Offence]:

@@ -1,6 +1,7 @@
 """Every schema, held against good and broken documents, against Arrow, and against the records of the program."""
 
 import json
+import re
 from dataclasses import MISSING, fields
 from enum import StrEnum
 from importlib.resources import files
@@ -12,6 +13,7 @@ from jsonschema import Draft202012Validator
 
 from schemas.column import COLUMN_KEYWORDS
 from schemas.engine import EngineBuild, RuleInfo
+from schemas.formats import FORMATS
 from schemas.manifest import ManifestEntry, SourceFailure
 from schemas.occurrence import HTML_CHARACTERS, RuleClass
 from schemas.outcome import OutcomeKind
@@ -42,6 +44,13 @@ def test_a_schema_says_what_it_is(name: str) -> None:
     Draft202012Validator.check_schema(schema)
     assert (schema["$schema"], schema["title"]) == ("https://json-schema.org/draft/2020-12/schema", name)
     assert schema["description"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_schema_asks_for_formats_that_are_checked(name: str) -> None:
+    """The library passes over a format that it does not know."""
+    used = set(re.findall(r'"format": "([^"]*)"', json.dumps(load_schema(name))))
+    assert used <= set(FORMATS.checkers)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,0 +1,27 @@
+"""Formats of text that our schemas use, checked without the extras of jsonschema: those build a grammar at import.
+
+Here: `date` and `date-time`. Not here: anything else that is checked (`schemas/shape.py`).
+"""
+
+import re
+from datetime import date, datetime
+
+from jsonschema import FormatChecker
+
+FORMATS = FormatChecker(formats=())
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+@FORMATS.checks("date", raises=ValueError)
+def is_day(value: object) -> bool:
+    """Whether a text is a day (`2027-01-31`); what is no text is judged by its type."""
+    return not isinstance(value, str) or bool(_DAY.fullmatch(value) and date.fromisoformat(value))
+
+
+@FORMATS.checks("date-time", raises=ValueError)
+def is_moment(value: object) -> bool:
+    """Whether a text is a moment with its offset (`2027-01-31T08:00:00.250Z`). Source: RFC 3339 §5.6."""
+    if not isinstance(value, str):
+        return True
+    is_written_out = bool(_DAY.match(value)) and value[10:11] in ("T", "t", " ")
+    return is_written_out and datetime.fromisoformat(value).tzinfo is not None
