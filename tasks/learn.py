@@ -62,6 +62,14 @@ def fold_timings(samples: Iterable[Sample]) -> TimingHistory:
     return TimingHistory({timing.task_id: timing for timing in _with_percentiles(timings)})
 
 
+def merge_histories(*histories: TimingHistory) -> TimingHistory:
+    """Merge histories: samples are folded anew, of a plain duration the last one counts, bad values add up."""
+    merged = fold_timings(sample for history in histories for sample in history.samples)
+    plain_ms = {name: duration_ms for history in histories for name, duration_ms in history.plain_ms.items()}
+    return replace(merged, plain_ms=plain_ms, bad_value_count=sum(history.bad_value_count for history in histories),
+                   warnings=tuple(text for history in histories for text in history.warnings))
+
+
 def merge_plain(history: TimingHistory, durations: Mapping[str, object]) -> TimingHistory:
     """Add durations of the plain form `{"route": seconds}` to a history.
 

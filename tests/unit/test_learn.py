@@ -12,6 +12,7 @@ from schemas.route import RouteKey
 from schemas.shape import faults_in, table_of
 from tasks.learn import (
     fold_timings,
+    merge_histories,
     merge_plain,
     sample_rows,
     samples_from_rows,
@@ -129,6 +130,18 @@ def test_the_plain_form_takes_seconds_and_counts_what_are_none() -> None:
     before = TimingHistory(plain_ms={"a": 1, "z": 9}, bad_value_count=2, warnings=("w",))
     assert merge_plain(before, values) == TimingHistory(
         plain_ms={"a": 3_000, "z": 9, "b": 1_234, "c": 1, "d": 86_400_000}, bad_value_count=12, warnings=("w",))
+
+
+def test_histories_merge_without_losing_a_count_or_a_warning() -> None:
+    one = replace(fold_timings([sample(1, 100), sample(2, None, 9)]), plain_ms={"a": 1, "b": 2}, bad_value_count=2,
+                  warnings=("one",))
+    other = replace(fold_timings([sample(3, 300), sample(1, 100)]), plain_ms={"b": 3}, bad_value_count=1,
+                    warnings=("other",))
+    assert merge_histories(one, other) == replace(
+        fold_timings([sample(1, 100), sample(2, None, 9), sample(3, 300)]), plain_ms={"a": 1, "b": 3},
+        bad_value_count=3, warnings=("one", "other"))
+    assert merge_histories(one) == one
+    assert merge_histories() == TimingHistory()
 
 
 def test_rows_of_timings_keep_their_schema_and_come_back() -> None:
