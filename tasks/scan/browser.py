@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -196,6 +196,8 @@ class Browser:
                     handle_sigint=False, handle_sigterm=False, handle_sighup=False,
                 )
         except (TimeoutError, PlaywrightError, OSError) as error:
+            if playwright is not None:
+                await _within(CLOSE_SECONDS, playwright.stop())
             kill_all(beginnings(set(descendants(os.getpid())) - before))
             raise BrowserDied(f"the browser did not start: {str(error).splitlines()[0][:200]}") from error
         # Recorded now, for when the driver dies first its browser is nobody's child any more.
@@ -218,10 +220,8 @@ class Browser:
         if life not in self._lives:
             return
         self._lives.discard(life)
-        with contextlib.suppress(TimeoutError, PlaywrightError, OSError):
-            async with asyncio.timeout(CLOSE_SECONDS):
-                await life.browser.close()
-                await life.playwright.stop()
+        await _within(CLOSE_SECONDS, life.browser.close())
+        await _within(CLOSE_SECONDS, life.playwright.stop())
         self._kill(life)
 
     def _kill(self, life: _Life) -> None:
@@ -229,6 +229,13 @@ class Browser:
         if life.guard is not None:
             life.guard.cancel()
         kill_all(life.processes)
+
+
+async def _within(seconds: float, closing: Awaitable[None]) -> None:
+    """Wait for something to close, but not for long; what is left is killed."""
+    with contextlib.suppress(TimeoutError, PlaywrightError, OSError):
+        async with asyncio.timeout(seconds):
+            await closing
 
 
 async def _guard_memory(life: _Life) -> None:

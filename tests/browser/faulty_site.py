@@ -5,6 +5,7 @@ Here: what the browser tests share. Not here: the pages themselves (each test ho
 
 import asyncio
 import contextlib
+import gc
 import os
 import threading
 import time
@@ -55,7 +56,7 @@ def redirect(to: str, status: int = 302) -> Answer:
 
 
 class Site:
-    """A threaded server; `put` pages, then visit them. A path may hold a function of the request's count and headers."""
+    """A threaded server; a path may hold a function of the request's count and headers."""
 
     def __init__(self) -> None:
         self.pages: dict[str, Answer | Callable[[int, Mapping[str, str]], Answer]] = {}
@@ -98,7 +99,8 @@ class Site:
         self.requests.append((handler.path, dict(handler.headers.items())))
         found = self.pages.get(handler.path, self.pages.get(path))
         if callable(found):
-            found = found(sum(seen.partition("?")[0] == path for seen, _ in self.requests), dict(handler.headers.items()))
+            count = sum(seen.partition("?")[0] == path for seen, _ in self.requests)
+            found = found(count, dict(handler.headers.items()))
         if found is None:
             found = Answer(PIXEL, media_type="image/gif") if path.startswith("/pixel") else html("gone", status=404)
         if found.wait_s:
@@ -196,9 +198,17 @@ class Scanner:
 
     def close(self) -> None:
         self.run(self.browser.__aexit__())
+        self.run(_let_go())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
         self._loop.close()
+
+
+async def _let_go() -> None:
+    """Let what is closing close while its loop still runs."""
+    await asyncio.sleep(0.1)
+    gc.collect()
+    await asyncio.sleep(0)
 
 
 def targets(visited: Visited, rule: str = "image-alt") -> list[str]:
