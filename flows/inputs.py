@@ -22,7 +22,7 @@ from schemas.policy import Policy, parse_policy
 from schemas.settings import Settings
 from schemas.suppression import Suppression, parse_suppressions
 from tasks.freeze import BASELINE_FILE, POLICY_FILE, SUPPRESSIONS_FILE
-from tasks.learn import fold_timings, merge_plain, samples_from_rows, timings_from_rows
+from tasks.learn import fold_timings, merge_histories, merge_plain, samples_from_rows, timings_from_rows
 from tasks.load import load_manifest, load_timings, load_yaml
 from tasks.scan.engine import read_engine
 from tasks.store import Store, read_source
@@ -165,11 +165,9 @@ def read_history(request: AuditRequest, settings: Settings, store: Store, estate
     named = request.path("history")
     for path in (*settings.history, *([named] if named else [])):
         loaded = load_timings(path)
-        folded = timings_from_rows(loaded.timings)
-        history = replace(
-            merge_plain(replace(fold_timings([*history.samples, *folded.samples, *samples_from_rows(loaded.samples)]),
-                                plain_ms=history.plain_ms), loaded.plain),
-            warnings=(*history.warnings, *loaded.warnings))
+        samples = fold_timings(samples_from_rows(loaded.samples))
+        merged = merge_plain(merge_histories(history, timings_from_rows(loaded.timings), samples), loaded.plain)
+        history = replace(merged, warnings=(*history.warnings, *loaded.warnings))
     return history
 
 

@@ -4,6 +4,7 @@ Here: the plan as a lookup. Not here: what it means that a page led to another (
 """
 
 from schemas.address import identity_of
+from schemas.errors import ContractError
 from schemas.plan import Plan
 from schemas.route import RouteKey
 
@@ -19,6 +20,6 @@ class RouteFinder:
         """Return the `task_id` of the route that an address belongs to under a profile, if the plan has one."""
         try:
             identity = identity_of(address, self._switches)
-        except ValueError:
+        except ContractError:
             return None
         return self._task_ids.get(RouteKey(identity, auth))
