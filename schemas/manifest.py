@@ -1,11 +1,14 @@
 """The manifest: the list of routes as the user wrote it, the contract of coverage.
 
-Here: validated entries with the place they came from. Not here: identity (`tasks/normalize.py`), reading (`tasks/load/`).
+Here: validated entries with the place they came from. Not here: reading (`tasks/load/`), identity
+(`tasks/normalize.py`).
 """
 
 from dataclasses import dataclass
 
 from schemas.route import Expectation, Journey
+
+NOTHING_EXPECTED = Expectation()  # one for all entries: a manifest may have a million
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class ManifestEntry:
     owner: str | None = None
     tags: tuple[str, ...] = ()
     ready: str | None = None
-    expect: Expectation = Expectation()
+    expect: Expectation = NOTHING_EXPECTED
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ plan, the rest may change between attempts. Not here: reading them (`tasks/load/
 from dataclasses import dataclass, field
 from typing import Literal
 
-NOISE_PARAMETERS = ("utm_*", "gclid", "fbclid", "msclkid", "dclid", "gbraid", "wbraid", "mc_cid", "mc_eid", "_ga", "_gl")
+NOISE_PARAMETERS = ("utm_*", "gclid", "fbclid", "msclkid", "dclid", "gbraid", "wbraid", "mc_cid", "mc_eid", "_ga",
+                    "_gl")
 SECRET_PARAMETERS = ("token", "access_token", "api_key", "apikey", "key", "password", "passwd", "pwd", "secret",
                      "session", "sessionid", "sid", "auth", "jwt", "signature", "sig", "code")
 DEFAULT_EXCLUDE = ("glob:/admin/**", "glob:/staging/**", "glob:/__preview/**", "glob:/logout")

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import quote, urljoin, urlsplit
 
-from schemas.address import host_of
+from schemas.address import SECRET_PLACEHOLDER, host_of
 from schemas.settings import SourceSettings
 from tasks.load.content import Limits, SourceError
 from tasks.load.hosts import HostRule
@@ -27,7 +27,6 @@ TRANSIENT = (429, 500, 502, 503, 504)
 PAUSE_SECONDS = 1.0
 CHUNK_BYTES = 1 << 16
 _PATH_SAFE = "!$%&'()*+,/:;=?@[]~"
-_PLACEHOLDER = re.compile(r"\{\{secret:([^{}]*)\}\}")
 
 Fetch = Callable[[str, HostRule], bytes]  # an address and the hosts that its redirects may lead to
 
@@ -61,7 +60,7 @@ class HttpFetch:
         Raises:
             SourceError: whatever went wrong, with the status or the class of the error.
         """
-        target = _PLACEHOLDER.sub(lambda match: self.secret(match[1]), address)
+        target = SECRET_PLACEHOLDER.sub(lambda found: quote(self._secret_of(found), safe=""), address)
         try:
             return self._follow(target, rule)
         except _TransientSourceError:
@@ -121,8 +120,10 @@ class HttpFetch:
         return context
 
     def _headers(self) -> dict[str, str]:
-        return {name: _PLACEHOLDER.sub(lambda match: self.secret(match[1]), value)
-                for name, value in self.settings.headers}
+        return {name: SECRET_PLACEHOLDER.sub(self._secret_of, value) for name, value in self.settings.headers}
+
+    def _secret_of(self, placeholder: re.Match[str]) -> str:
+        return self.secret(placeholder[0].removeprefix("{{secret:").removesuffix("}}"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,6 +202,11 @@ def test_headers_and_secrets_go_to_the_own_host_only() -> None:
         assert "Authorization" not in sent
 
 
+def test_a_secret_in_an_address_is_encoded() -> None:
+    with serve({"/?token=a%26b%2F%23": reply()}) as site:
+        assert fetch(f"{site.base}/?token={{{{secret:T}}}}", secret=lambda _: "a&b/#") == PAGE
+
+
 def test_a_secret_that_nobody_has_is_named_and_nothing_is_asked() -> None:
     def secret(name: str) -> str:
         raise SourceError(f"needs the secret {name!r}")
