@@ -1,0 +1,166 @@
+"""Judging is pure: each row is a page as it was seen, and what that means."""
+
+import pytest
+
+from schemas.plan import PlannedRoute
+from schemas.settings import ScanSettings
+from tasks.scan.judge import Judge, Judgement, Seen, media_type
+from tests.browser.faulty_site import finder, planned
+
+HOME = "https://shop.test/a"
+PAGE = Seen(HOME, 200, "text/html; charset=utf-8")
+
+
+def judge(seen: Seen, *plan: PlannedRoute, scan: ScanSettings | None = None, **changes: object) -> Judgement | None:
+    route = planned(HOME, **changes)
+    return Judge(scan or ScanSettings(), finder([route, *plan])).when_settled(route, seen)
+
+
+def at(url: str, status: int | None = 200, kind: str | None = "text/html", **rest: object) -> Seen:
+    return Seen(url, status, kind, **rest)  # type: ignore[arg-type]
+
+
+ARRIVALS = {
+    "the page itself": (PAGE, None),
+    "its twin with a slash": (at(HOME + "/"), None),
+    "xhtml": (at(HOME, kind="application/xhtml+xml"), None),
+    "https to http on www": (at("http://www.shop.test/a"), None),
+    "another page of the host": (at("https://shop.test/b"), None),
+    "404": (at(HOME, 404), "status_4xx"),
+    "404 of another type": (at(HOME, 404, "application/pdf"), "status_4xx"),
+    "404 at a sign-in page": (at("https://shop.test/login", 404), "status_4xx"),
+    "429": (at(HOME, 429), "status_429"),
+    "503": (at(HOME, 503), "status_5xx"),
+    "304": (at(HOME, 304), "status_other"),
+    "600": (at(HOME, 600), "status_other"),
+    "no content": (at(HOME, 204, None), "no_content"),
+    "pdf": (at(HOME, kind="application/pdf"), "document"),
+    "no type": (at(HOME, kind=None), "document"),
+    "pdf at a sign-in page": (at("https://shop.test/login", kind="application/pdf"), "document"),
+    "attachment": (at(HOME, is_download=True), "download"),
+    "error page": (at("chrome-error://chromewebdata/", None, None), "browser_error_page"),
+    "sign-in": (at("https://shop.test/login?next=/a"), "sign_in"),
+    "sign-in in capitals": (at("https://shop.test/Account/LogIn.aspx"), "sign_in"),
+    "sign-in with a dash": (at("https://shop.test/users/sign-in"), "sign_in"),
+    "sign-in elsewhere": (at("https://login.microsoftonline.com/x"), "sign_in"),
+    "sign-in at a tenant": (at("https://acme.okta.com/app"), "sign_in"),
+    "words that only look alike": (at("https://shop.test/loginov-books"), None),
+    "a blog about it": (at("https://shop.test/authors"), None),
+    "another host": (at("https://other.test/a"), "host_not_allowed"),
+    "a host that only ends alike": (at("https://evilshop.test/a"), "host_not_allowed"),
+}
+
+
+@pytest.mark.parametrize("case", ARRIVALS)
+def test_arrivals(case: str) -> None:
+    seen, expected = ARRIVALS[case]
+    found = judge(seen)
+    assert (found.reason if found else None) == expected
+
+
+def test_status_comes_before_type_and_type_before_address() -> None:
+    seen = at("https://other.test/login", 500, "application/pdf")
+    assert judge(seen) == Judgement("status_5xx", "status 500")
+
+
+def test_sign_in_wins_over_a_planned_sign_in_page() -> None:
+    login = planned("https://shop.test/login")
+    assert judge(at(login.url), login) == Judgement("sign_in", "led to shop.test/login")
+
+
+def test_a_route_that_is_a_sign_in_page_is_one() -> None:
+    route = planned("https://shop.test/login")
+    seen = at("https://shop.test/login/step", has_password_field=True, text_length=10)
+    assert Judge(ScanSettings(), finder([route])).when_settled(route, seen) is None
+
+
+def test_another_route_of_the_plan() -> None:
+    other = planned("https://shop.test/b")
+    assert judge(at("http://shop.test/b/"), other) is None  # http is another identity
+    assert judge(at("https://shop.test/b/?utm_source=x"), other) == Judgement("other_route", None, other.task_id)
+
+
+def test_the_other_route_must_be_of_the_same_profile() -> None:
+    other = planned("https://shop.test/b", auth="member")
+    assert judge(at("https://shop.test/b"), other) is None
+
+
+def test_strict_redirects() -> None:
+    strict = ScanSettings(redirects="strict")
+    assert judge(at("https://shop.test/b"), scan=strict) == Judgement("redirect_not_allowed")
+    assert judge(at("http://www.shop.test/a"), scan=strict) is None
+
+
+def test_hosts_allow_names_and_globs() -> None:
+    scan = ScanSettings(hosts=("other.test", "*.cdn.test"))
+    assert judge(at("https://other.test/a"), scan=scan) is None
+    assert judge(at("https://x.cdn.test/a"), scan=scan) is None
+    assert judge(at("https://cdn.test/a"), scan=scan) == Judgement("host_not_allowed", "led to cdn.test")
+
+
+NAMED = {
+    "ready": {"ready": "#x"}, "expect": {"expect_status": 200}, "primary": {"journey_is_explicit": True},
+    "was html": {"was_html": True},
+}
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_a_file_where_a_page_is_expected(case: str) -> None:
+    found = judge(at(HOME, kind="application/json"), **NAMED[case])
+    assert found == Judgement("file_instead_of_page", "application/json")
+
+
+def test_an_explicit_secondary_may_be_a_file() -> None:
+    found = judge(at(HOME, kind="application/json"), journey_is_explicit=True, journey="secondary")
+    assert found == Judgement("document", "application/json")
+
+
+EXPECTED = {
+    "status as expected": ({"expect_status": 404}, at(HOME, 404), None),
+    "fine but not expected": ({"expect_status": 404}, PAGE, "expect_status"),
+    "another error": ({"expect_status": 404}, at(HOME, 500), "status_5xx"),
+    "address as expected": ({"expect_url": "https://other.test/x"}, at("https://other.test/x/#top"), None),
+    "another address": ({"expect_url": "https://other.test/x"}, at("https://other.test/y"), "expect_url"),
+    "sign-in instead": ({"expect_url": "https://other.test/x"}, at("https://shop.test/login"), "sign_in"),
+    "title holds it": ({"expect_title": "Shop"}, at(HOME, title="The SHOP of all"), None),
+    "title does not": ({"expect_title": "Shop"}, at(HOME, title="Not found"), "expect_title"),
+    "no title": ({"expect_title": "Shop"}, at(HOME), "expect_title"),
+    "selector is there": ({"expect_selector": "#x"}, at(HOME, has_selector=True), None),
+    "selector is not": ({"expect_selector": "#x"}, at(HOME, has_selector=False), "expect_selector"),
+    "selector is not, for want of a session": (
+        {"expect_selector": "#x"}, at(HOME, has_selector=False, has_password_field=True, text_length=90), "sign_in"),
+}
+
+
+@pytest.mark.parametrize("case", EXPECTED)
+def test_expectations(case: str) -> None:
+    changes, seen, expected = EXPECTED[case]
+    found = judge(seen, **changes)
+    assert (found.reason if found else None) == expected
+
+
+def asks(url: str = HOME, text_length: int = 5_000) -> Seen:
+    return at(url, has_password_field=True, text_length=text_length)
+
+
+PASSWORDS = {
+    "a small form on a full page": (asks(), {}, None),
+    "little else": (asks(text_length=200), {}, "sign_in"),
+    "at another address": (asks("https://shop.test/b"), {}, "sign_in"),
+    "under a profile": (asks(), {"auth": "member"}, "sign_in"),
+    "a ready selector vouches": (asks(text_length=200), {"ready": "#form"}, None),
+    "registration": (asks("https://shop.test/register", 200), {"url": "https://shop.test/register"}, None),
+}
+
+
+@pytest.mark.parametrize("case", PASSWORDS)
+def test_password_fields(case: str) -> None:
+    seen, changes, expected = PASSWORDS[case]
+    route = planned(str(changes.get("url", HOME)), **{k: v for k, v in changes.items() if k != "url"})
+    found = Judge(ScanSettings(), finder([route])).when_settled(route, seen)
+    assert (found.reason if found else None) == expected
+
+
+def test_media_types() -> None:
+    assert [media_type(text) for text in ("Text/HTML; charset=x", None, " application/json ")] == [
+        "text/html", "", "application/json"]
