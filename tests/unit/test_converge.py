@@ -72,6 +72,27 @@ def test_the_last_triple_of_the_receipt_wins_wherever_its_rows_stand():
     assert converge(PLAN, evidence_of(PLAN, [old, new], seen, receipts=turned)).outcomes[0].outcome == "timed_out"
 
 
+def test_a_newer_triple_of_the_same_attempt_wins():
+    rows = [outcome(A, number=1), outcome(A, number=2)]
+    seen = [occurrence(A, node="old", number=1), occurrence(A, node="new", number=2)]
+    ran = [*results(A, ("image-alt",), number=1), *results(A, ("region",), number=2)]
+    converged = converge(PLAN, evidence_of(PLAN, rows, seen, ran))
+    assert converged.occurrences.column("target_text").to_pylist() == ["new"]
+    assert converged.rule_results.column("rule").to_pylist() == ["region"]
+
+
+def test_replayed_rows_of_one_triple_count_once():
+    converged = converge(PLAN, evidence_of(PLAN, [outcome(A)] * 2, [occurrence(A)] * 2, results(A) * 2))
+    assert (converged.occurrences.num_rows, converged.rule_results.num_rows) == (1, 3)
+
+
+def test_the_example_is_the_smallest_target_of_the_first_route():
+    first, second = occurrence(A, target='["a"]', target_text="a"), occurrence(A, target='["b"]', target_text="b")
+    for seen in ([first, second], [second, first]):
+        (finding,) = converge(PLAN, evidence_of(PLAN, [outcome(A)], seen)).findings
+        assert finding.example_target == "a"
+
+
 def test_findings_of_a_route_that_was_not_scanned_do_not_count():
     converged = converge(PLAN, evidence_of(PLAN, [outcome(A, "timed_out")], [occurrence(A)], results(A)))
     assert (converged.findings, converged.occurrences.num_rows, converged.rule_results.num_rows) == ((), 0, 0)
@@ -115,6 +136,14 @@ def test_a_route_out_of_a_deltas_scope_is_carried():
     assert (row.outcome, row.is_in_scope, row.carried_from_run_id, row.carried_date) == (
         OutcomeKind.CARRIED, False, "r0", "2026-11-01")
     assert converged.dead_letters == ()
+
+
+def test_a_row_of_a_route_out_of_scope_is_quarantined():
+    far = replace(B, is_in_scope=False, carried_from_run_id="r0", carried_date="2026-11-01")
+    plan = plan_of(A, far)
+    converged = converge(plan, evidence_of(plan, [outcome(A), outcome(far)]))
+    assert [item.reason for item in converged.quarantined] == ["the route is out of the delta's scope"]
+    assert converged.outcomes[1].outcome is OutcomeKind.CARRIED
 
 
 def test_what_the_plan_knows_is_taken_from_the_plan():

@@ -68,6 +68,13 @@ def test_a_scan_under_another_profile_settles_nothing():
     assert told(plan, [leads(A, admin), outcome(admin)])[0] == ("/a", "wrong_page", "redirect_unplanned")
 
 
+def test_a_chain_that_passes_through_another_profile_settles_nothing():
+    admin = route("/b", 1, auth="admin")
+    plan = plan_of(A, C, admin)
+    assert told(plan, [leads(A, admin), leads(admin, C), outcome(C)])[0] == (
+        "/a", "wrong_page", "redirect_unplanned")
+
+
 def test_a_redirect_to_a_carried_route_stands_on_its_scan():
     far = route("/b", is_in_scope=False, carried_from_run_id="r0", carried_date="2026-11-01")
     assert told(plan_of(A, far), [leads(A, far)]) == [("/a", "redirected", "redirected"),
@@ -97,7 +104,7 @@ def test_more_than_five_on_to_one_planned_route_is_a_wrong_page(count, expected,
 @pytest.mark.parametrize(("count", "expected"), [(5, ("scanned", "scanned")), (6, ("wrong_page", "many_to_one"))])
 def test_more_than_five_on_to_one_page_outside_the_plan_is_a_wrong_page(count, expected):
     pages = [route(f"/p{i}") for i in range(count)]
-    rows = [outcome(page, final_url=SITE + "/sorry#top") for page in pages]
+    rows = [outcome(page, final_url=f"{SITE}/sorry#{i}") for i, page in enumerate(pages)]
     plan = plan_of(A, *pages)
     converged = converge(plan, evidence_of(plan, [outcome(A), *rows], [occurrence(page) for page in pages]))
     assert [(row.outcome.value, row.reason) for row in converged.outcomes[1:]] == [expected] * count
@@ -109,6 +116,14 @@ def test_pages_that_stay_where_they_are_are_no_crowd():
     pages = [route(f"/p{i}", aliases=(f"{SITE}/p{i}/",)) for i in range(9)]
     rows = [outcome(page, final_url=page.aliases[0]) for page in pages]
     assert {line[1] for line in told(plan_of(*pages), rows)} == {"scanned"}
+
+
+def test_the_page_that_a_crowd_ends_on_is_no_part_of_it():
+    """The owner of the address does not fill up the limit, and is not downgraded with the others."""
+    for count, expected in ((5, "scanned"), (6, "wrong_page")):
+        pages = [route(f"/p{i}") for i in range(count)]
+        rows = [outcome(A), *(outcome(page, final_url=A.url) for page in pages)]
+        assert [line[1] for line in told(plan_of(A, *pages), rows)] == ["scanned", *[expected] * count]
 
 
 def test_the_target_inherits_the_stronger_journey():

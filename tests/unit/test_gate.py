@@ -195,6 +195,12 @@ def test_one_build_of_everything(changes, said):
     assert verdict.reasons[0].examples[0].startswith(f"shard 0001: {said}")
 
 
+def test_receipts_that_agree_must_agree_with_the_plan():
+    others = {i: receipt(PLAN, i, browser_version="150.0", engine_digest="f" * 64) for i in (0, 1)}
+    verdict = verdict_of(receipts=others)
+    assert (codes(verdict), verdict.reasons[0].count) == (["mixed_builds"], 4)
+
+
 def test_a_plan_without_a_browser_lets_the_receipts_agree():
     plan = plan_of(A, B, browser_version=None)
     agree = {i: receipt(plan, i, browser_version="150.0") for i in (0, 1)}

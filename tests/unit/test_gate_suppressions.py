@@ -64,6 +64,11 @@ def test_careless_suppressions_are_told_as_the_policy_says(changes, now, code, h
             if code in [reason.code for reason in getattr(verdict, name)]] == ([place] if place else [])
 
 
+def test_a_selector_or_a_page_left_out_is_not_too_wide():
+    for entry in (ENTRY | {"route": "re:.*", "selector": "img"}, ENTRY):
+        assert "wide_suppressions" not in codes(verdict_of([entry], occurrence(A)))
+
+
 def test_an_expired_suppression_does_not_apply():
     verdict = verdict_of([ENTRY], occurrence(A), now="2027-01-01")
     assert (verdict.kind, verdict.suppressed_count, verdict.suppressions[0].is_expired) == ("blocked", 0, True)
