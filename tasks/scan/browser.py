@@ -167,8 +167,8 @@ class Browser:
         except TimeoutError:
             LOG.warning("a page does not close; its browser is ended")
             self._kill(life)
-        except PlaywrightError:  # the browser is gone already, and the context with it
-            pass
+        except PlaywrightError:  # browser or driver is gone, which Playwright does not always notice by itself
+            self._kill(life)
 
     async def _living(self) -> _Life:
         async with self._lock:
