@@ -1,0 +1,71 @@
+"""The house keeps its own rules: the journey's table is the folder, no drawers, short modules, no stray Prefect."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import tasks
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("flows", "tasks", "schemas")
+DRAWERS = {"utils", "helpers", "common", "core", "base", "manager", "processor", "misc"}
+SHARED_BY_EFFECTS = {"store", "freeze", "commit"}
+LONGEST_LINES = 250
+MAY_BE_LONGER = {"tasks/scan/browser.py"}
+
+
+def modules():
+    return [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+
+
+def stages_in_table():
+    return re.findall(r"^    \w+ +tasks\.(\w+) ", tasks.__doc__ or "", re.MULTILINE)
+
+
+def test_the_table_of_stages_is_the_folder():
+    there = {path.stem for path in (ROOT / "tasks").iterdir()
+             if path.name not in ("__init__.py", "__pycache__") and (path.suffix == ".py" or path.is_dir())}
+    assert set(stages_in_table()) | SHARED_BY_EFFECTS == there
+
+
+def test_import_linter_knows_every_stage():
+    rules = (ROOT / "pyproject.toml").read_text("utf-8")
+    (independent,) = re.findall(r'type = "independence"\nmodules = \[(.*?)\]', rules, re.DOTALL)
+    assert sorted(re.findall(r'"tasks\.(\w+)"', independent)) == sorted(stages_in_table())
+
+
+def test_there_are_no_drawers():
+    assert [path for path in modules() if path.stem in DRAWERS or path.parent.name in DRAWERS] == []
+
+
+def test_modules_are_short():
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text("utf-8").splitlines()) for path in modules()}
+    assert {name: lines for name, lines in lengths.items() if lines > LONGEST_LINES and name not in MAY_BE_LONGER} == {}
+
+
+def test_every_module_says_what_belongs_there_and_what_must_not():
+    silent = [path for path in modules() if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
+    assert silent == []
+
+
+def test_flows_are_not_called_like_their_siblings_or_the_standard_library():
+    names = {path.stem for path in (ROOT / "flows").glob("*.py")} - {"__init__", "__main__"}
+    assert names & (set(PACKAGES) | set(sys.stdlib_module_names)) == set()
+
+
+def test_a_shard_process_imports_no_prefect_and_no_pandas():
+    """The shard starts in about a second, once for every shard."""
+    asked = "import sys, tasks.scan.__main__; print([n for n in ('prefect', 'pandas') if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_no_file_names_this_machine_or_a_registry():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    forbidden = re.compile("|".join((r"/wo" r"rk/", r"/ro" r"ot/", "files.python" "hosted", "pypi" r"\.org")))
+    named = [name for name in listed if (ROOT / name).is_file() and (ROOT / name).suffix in
+             (".py", ".md", ".toml", ".txt", ".yaml", ".json", "", ".js") and
+             forbidden.search((ROOT / name).read_text("utf-8", "replace"))]
+    assert named == []
