@@ -19,6 +19,7 @@ from prefect.tasks import Task
 
 from flows import artifacts
 from flows.journey import PlannedRun, ShardBrief, fold_run, plan_run, scan_shard_of
+from flows.lease import leased
 from flows.request import AuditRequest
 from flows.settings import capacity_of, settings_in_force
 from schemas.errors import ContractError
@@ -47,9 +48,10 @@ def audit_estate(request: AuditRequest) -> "State[Any]":
         run = plan_audit(request)
     except ContractError as error:
         return Failed(name="BadInput", message=str(error))
-    shards = scan_shard.map(run.shards, run=unmapped(run))
-    wait(shards)
-    verdict = fold_estate(run, faults_of(shards, run.shards))
+    with leased(run.ref):
+        shards = scan_shard.map(run.shards, run=unmapped(run))
+        wait(shards)
+        verdict = fold_estate(run, faults_of(shards, run.shards))
     return state_of(verdict)
 
 

@@ -11,9 +11,11 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from flows.progress import listener
+from flows.runs import RunRef
 from schemas.errors import IntegrityError
 from schemas.layout import RunLayout
 from tasks.store import Store
@@ -23,6 +25,11 @@ STALE_SECONDS = 30.0
 POLL_SECONDS = 1.0
 
 Say = Callable[[str], None]
+
+
+def leased(ref: RunRef) -> AbstractContextManager[None]:
+    """Hold the lease of a run; whoever listens is told of other owners."""
+    return held_lease(Store(ref.store), ref.layout, listener().stage)
 
 
 @contextmanager
