@@ -48,4 +48,5 @@ class ReportMaterial:
         word = self.verdict.kind.value.upper()
         if unfinished := self.unfinished_shards:
             word += f" (INTERRUPTED: {len(unfinished)} of {self.plan.header.shard_count} shards were not finished)"
-        return f"{word}: {self.verdict.summary.partition(': ')[2] or self.verdict.summary}"
+        said = self.verdict.summary.partition(": ")[2] or self.verdict.summary
+        return f"{word}: {said[:1].upper()}{said[1:]}"

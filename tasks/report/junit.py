@@ -46,11 +46,14 @@ def junit_xml(material: ReportMaterial) -> bytes:
     for number, (name, cases, whole) in enumerate(suites):
         root.append(_suite(number, name, cases, material, _cut_note(name, whole)))
     ET.indent(root, " ")
-    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "utf-8") + b"\n"
+    text = ET.tostring(root, "unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
 
 
 def _cut_note(name: str, whole: int) -> str:
-    return "" if whole <= SHOWN_CASES else f"{name}: the first {SHOWN_CASES} of {whole} are shown; all are in the report"
+    if whole <= SHOWN_CASES:
+        return ""
+    return f"{name}: the first {SHOWN_CASES} of {whole} are shown; all are in the report"
 
 
 def _suite(number: int, name: str, cases: Sequence[Case], material: ReportMaterial, note: str) -> "ET.Element[str]":

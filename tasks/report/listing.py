@@ -75,6 +75,13 @@ class Listing:
         return json_block({"name": self.name, "page": STATIC_ROWS, "columns": columns,
                            "rows": [_encoded(row, places) for row in self.rows]})
 
+    def without_empty_columns(self) -> "Listing":
+        """Leave out columns that say nothing in any row; the first stays."""
+        kept = [index for index in range(len(self.columns))
+                if index == 0 or any(row[index] not in (None, "") for row in self.rows)]
+        return replace(self, columns=tuple(self.columns[index] for index in kept),
+                       rows=[tuple(row[index] for index in kept) for row in self.rows])
+
     def parts(self) -> list["Listing"]:
         """Cut the list into parts that a browser opens easily; one part in nearly every case."""
         chunks: list[list[tuple[Cell, ...]]] = [[]]

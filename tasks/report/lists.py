@@ -30,7 +30,7 @@ def list_findings(material: ReportMaterial, place: Place, *, is_violation: bool)
     findings = [finding for finding in material.verdict.findings if finding.is_violation is is_violation]
     columns = (
         Column("Impact", is_facet=True, order=IMPACT_ORDER), Column("Rule", ANCHOR), Column("Decision", is_facet=True),
-        Column("Against the baseline", is_facet=True), Column("Journey", is_facet=True), Column("Routes", NUMBER),
+        Column("Baseline", is_facet=True), Column("Journey", is_facet=True), Column("Routes", NUMBER),
         Column("Occurrences", NUMBER), Column("Criteria"), Column("Owners"), Column("First on", ADDRESS),
         Column("Selector", CODE))
     name, title = ("findings", "Findings") if is_violation else ("review", "Needs review")
@@ -157,5 +157,5 @@ def _run_row(verdict: Verdict) -> tuple[Cell, ...]:
 def list_excluded(material: ReportMaterial) -> Listing:
     """List addresses that the manifest has and the plan leaves out."""
     rows: Iterable[tuple[Cell, ...]] = [(one.url, one.pattern) for one in material.plan.header.excluded]
-    return Listing("excluded", "Excluded addresses", (Column("Address", ADDRESS), Column("Pattern", is_facet=True)),
+    return Listing("excluded", "Excluded", (Column("Address", ADDRESS), Column("Pattern", is_facet=True)),
                    list(rows), "Addresses of the manifest that the settings keep audits off.", "None is excluded.")

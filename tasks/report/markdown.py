@@ -48,8 +48,9 @@ def _reasons(title: str, reasons: Sequence[Reason]) -> Iterator[str]:
 
 
 def _cells(material: ReportMaterial) -> list[tuple[object, ...]]:
-    rows = [(row.name, journey, cell.action, cell.finding_count, cell.occurrence_count, cell.text)
-            for row in cell_rows(material) for journey, cell in sorted(row.by_journey.items())]
+    rows: list[tuple[object, ...]] = [
+        (row.name, journey, cell.action, cell.finding_count, cell.occurrence_count, cell.text)
+        for row in cell_rows(material) for journey, cell in sorted(row.by_journey.items())]
     return rows[:SHOWN_CELLS]
 
 

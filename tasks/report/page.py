@@ -27,6 +27,8 @@ from tasks.report.listing import Listing, is_link
 
 SINGLE_PAGE = "report.html"
 SHOWN_LETTERS = 20
+FILES = ("findings.csv", "routes.csv", "junit.xml", "results.sarif", "summary.md")
+PARENTS = {"details": "findings"}  # what the navigation marks on pages that it does not name
 JOURNEYS = tuple(journey.value for journey in Journey)
 
 
@@ -67,8 +69,9 @@ def html_files(material: ReportMaterial, *, is_single: bool = False) -> dict[str
     if is_single:
         bodies = [body for section in sections for body in section.bodies]
         return {SINGLE_PAGE: _page(material, "Report", bodies, _navigation(sections, binding, ""))}
-    return {binding.page(section.name, part): _page(material, section.title, [body],
-                                                    _navigation(sections, binding, section.name))
+    navigations = {section.name: _navigation(sections, binding, PARENTS.get(section.name, section.name))
+                   for section in sections}
+    return {binding.page(section.name, part): _page(material, section.title, [body], navigations[section.name])
             for section in sections for part, body in enumerate(section.bodies, 1)}
 
 
@@ -93,12 +96,12 @@ def _sections(material: ReportMaterial, binding: Binding) -> Iterator[Section]:
     yield _section(lists.list_suppressions(material), binding)
     yield _section(lists.list_quarantine(material), binding)
     yield _section(lists.list_trend(material), binding, before=_render("trend.html", bars=draw_trend(material)))
-    yield Section("settings", "Settings", (_settings(material),))
     yield _section(lists.list_excluded(material), binding)
+    yield Section("settings", "Settings", (_settings(material),))
 
 
 def _section(listing: Listing, binding: Binding, before: str = "") -> Section:
-    parts = listing.parts()
+    parts = listing.without_empty_columns().parts()
     hrefs = [binding.href(listing.name, number) for number in range(1, len(parts) + 1)]
     bodies = tuple(_render("listing.html", listing=part, part_hrefs=hrefs, data=Markup(part.data),  # noqa: S704
                            before=Markup(before), after="") for part in parts)  # noqa: S704
@@ -123,7 +126,9 @@ def _first(material: ReportMaterial, binding: Binding, place: Callable[[Finding]
                    header=material.plan.header, slices=slice_coverage(material), reasons_of=reasons_of,
                    journeys=JOURNEYS, cells=cell_rows(material), repairs=repairs,
                    places=[place(repair.finding) for repair in repairs], letters=material.dead_letters,
-                   shown_letters=SHOWN_LETTERS, letters_href=binding.href("dead-letters"))
+                   shown_letters=SHOWN_LETTERS, letters_href=binding.href("dead-letters"), files=FILES,
+                   is_single=binding.is_single,
+                   violation_count=sum(finding.is_violation for finding in material.verdict.findings))
 
 
 def _settings(material: ReportMaterial) -> str:
