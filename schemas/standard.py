@@ -5,6 +5,7 @@ Here: which tags make a standard. Not here: which rules carry them (`schemas/eng
 """
 
 from collections.abc import Collection
+from functools import cache
 
 LEVELS = ("A", "AA", "AAA")
 WCAG_VERSIONS = {"wcag20": ("wcag2",), "wcag21": ("wcag2", "wcag21"), "wcag22": ("wcag2", "wcag21", "wcag22")}
@@ -14,6 +15,7 @@ BEST_PRACTICE_TAG = "best-practice"
 NEVER_NEEDED_TAGS = frozenset({"experimental", "deprecated"})
 
 
+@cache  # asked once for each sighting
 def tags_of(standard: str, level: str) -> frozenset[str]:
     """Return the tags of a standard, cumulative over WCAG versions and levels.
 

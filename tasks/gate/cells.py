@@ -29,8 +29,8 @@ class Judged:
     Attributes:
         cell_name, cell: what judged it; `kind` says by which part of the policy.
         open_count: occurrences that no suppression covers; new_count: of those, new against the baseline.
-        is_on_clean_route: new, of the standard, moderate or worse, where the baseline had nothing like it.
-        decision: before limits it is what the cell says; `within_limits` lowers it.
+        is_regression: new, of the standard, moderate or worse, on a route that the baseline knows as clean.
+        decision: what the cell or the regression says; `within_limits` lowers it.
     """
 
     sighting: Sighting
@@ -41,9 +41,8 @@ class Judged:
     open_count: int
     new_count: int
     standing: Standing | None
-    is_on_clean_route: bool
+    is_regression: bool
     decision: Decision
-    is_regression: bool = False
 
     @property
     def key(self) -> FindingKey:
@@ -56,7 +55,7 @@ def judge_sightings(
     """Judge every sighting.
 
     Where a spot has occurrences of several impacts, those of the highest count as the new ones. Suppressed
-    occurrences are taken off first what the baseline knows: a new fault never hides behind a suppressed old one.
+    occurrences are taken to be known ones first: a new fault never hides behind a suppressed old one.
     """
     policy = given.policy
     rows = {row.task_id: (row.route, row.journey) for row in given.converged.outcomes}
@@ -76,10 +75,13 @@ def judge_sightings(
         key = (*spot, sighting.impact)
         open_count = sighting.count - suppressed.by_sighting[key]
         standing = None if changes is None else changes[spot].standing if new else Standing.CARRIED
-        judged.append(_judge(policy, Judged(
+        is_regression = (
+            standing is Standing.NEW and open_count > 0 and sighting.task_id in clean and _weighs(kind, sighting)
+            and policy.regression == "block" and cell.action is not Action.IGNORE)
+        judged.append(Judged(
             sighting=sighting, journey=journey, kind=kind, cell_name=name, cell=cell, open_count=open_count,
-            new_count=min(new, open_count), standing=standing,
-            is_on_clean_route=sighting.task_id in clean and _weighs(kind, sighting), decision=Decision.IGNORE)))
+            new_count=min(new, open_count), standing=standing, is_regression=is_regression,
+            decision=Decision.BLOCK if is_regression else _decide(cell, open_count, standing)))
     return judged
 
 
@@ -87,15 +89,12 @@ def _weighs(kind: str, sighting: Sighting) -> bool:
     return kind == "violation" and impact_rank(sighting.impact) >= LEAST_RANK
 
 
-def _judge(policy: Policy, item: Judged) -> Judged:
-    if item.open_count == 0 or item.cell.action is Action.IGNORE:
-        return item
-    is_regression = (item.is_on_clean_route and item.new_count > 0 and item.standing is Standing.NEW
-                     and policy.regression == "block")
-    blocks = is_regression or item.cell.action is Action.BLOCK or (
-        item.cell.action is Action.BLOCK_NEW
-        and (item.standing is None or (item.new_count > 0 and item.standing is Standing.NEW)))
-    return replace(item, decision=Decision.BLOCK if blocks else Decision.WARN, is_regression=is_regression)
+def _decide(cell: Cell, open_count: int, standing: Standing | None) -> Decision:
+    if open_count == 0 or cell.action is Action.IGNORE:
+        return Decision.IGNORE
+    blocks = cell.action is Action.BLOCK or (
+        cell.action is Action.BLOCK_NEW and standing in (None, Standing.NEW))
+    return Decision.BLOCK if blocks else Decision.WARN
 
 
 def within_limits(judged: Sequence[Judged]) -> list[Judged]:
