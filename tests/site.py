@@ -28,9 +28,9 @@ class Answer:
     before: Callable[[], None] | None = None
 
 
-def page(title: str, body: str = "") -> Answer:
-    """A page without faults but those in `body`."""
-    return Answer(CLEAN.format(title=title, body=body))
+def page(title: str, body: str = "", before: Callable[[], None] | None = None) -> Answer:
+    """A page without faults but those in `body`; `before` is called when it is requested."""
+    return Answer(CLEAN.format(title=title, body=body), before=before)
 
 
 class Site:
