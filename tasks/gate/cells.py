@@ -11,11 +11,11 @@ from functools import lru_cache
 from operator import attrgetter
 
 from schemas.cells import IMPACT_ROWS, JOURNEYS, Action, Cell
+from schemas.counts import CellCount
 from schemas.finding import UNKNOWN_IMPACT, Decision, Finding, Sighting, Standing, impact_rank
 from schemas.gate_input import GateInput
 from schemas.policy import Policy
 from schemas.route import Journey
-from schemas.verdict import CellCount
 from tasks.gate.regression import LEAST_RANK, Change, Spot
 from tasks.gate.suppressions import Suppressed
 

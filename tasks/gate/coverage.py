@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from schemas.converged import is_owed
+from schemas.counts import SHOWN_GROUPS, Coverage, GroupCoverage
 from schemas.coverage_rules import Accepted
 from schemas.gate_input import GateInput
 from schemas.outcome import Outcome, OutcomeKind
-from schemas.verdict import SHOWN_GROUPS, Coverage, GroupCoverage
 
 NEVER_MADE = (OutcomeKind.MISSING, OutcomeKind.EXPIRED)
 

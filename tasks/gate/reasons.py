@@ -10,10 +10,11 @@ from dataclasses import asdict
 from typing import Any
 
 from schemas.baseline import identity_of_plan
+from schemas.counts import Coverage, SuppressionUse
 from schemas.finding import Decision, Finding, Standing
 from schemas.gate_input import GateInput
 from schemas.occurrence import FINGERPRINT_VERSION
-from schemas.verdict import SHOWN_EXAMPLES, Coverage, Reason, SuppressionUse, VerdictKind, Weight, plural
+from schemas.verdict import SHOWN_EXAMPLES, Reason, VerdictKind, Weight, plural
 from tasks.gate.cells import Judged
 
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from schemas.baseline import Baseline
 from schemas.converged import is_untested
+from schemas.counts import Regression
 from schemas.finding import IMPACT_RANK, Standing, impact_rank
 from schemas.gate_input import GateInput
 from schemas.outcome import OutcomeKind
-from schemas.verdict import SHOWN_EXAMPLES, Regression
+from schemas.verdict import SHOWN_EXAMPLES
 
 Spot = tuple[str, bool, str]  # fingerprint, is_violation, task_id
 LEAST_RANK = IMPACT_RANK["moderate"]

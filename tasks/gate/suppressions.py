@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from schemas.counts import SuppressionUse
 from schemas.finding import Sighting
 from schemas.gate_input import GateInput
 from schemas.suppression import Suppression
-from schemas.verdict import Reason, SuppressionUse, Weight
+from schemas.verdict import Reason, Weight
 
 SightingKey = tuple[str, bool, str, str | None]  # fingerprint, is_violation, task_id, impact
 KEY_COLUMNS = ("fingerprint", "is_violation", "task_id", "impact")

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from schemas.baseline import KnownFinding
+from schemas.counts import Regression
 from schemas.engine import RuleInfo
 from schemas.errors import ContractError
 from schemas.policy import parse_policy
-from schemas.verdict import Regression
 from tasks.gate import decide_verdict, diff_baseline, make_baseline, prune_baseline
 from tests.small_estate import ENGINE, RULES, SITE, evidence_of, judge_of, occurrence, outcome, plan_of, route
 
