@@ -17,8 +17,15 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def with_descendants(roots: Iterable[int]) -> set[int]:
-    """Return processes and all that are below them."""
-    return {pid for root in roots for pid in (root, *descendants(root))}
+    """Return processes and all that are below them.
+
+    Each look at the tree reads every process of the machine: what lies below another root is not looked up again.
+    """
+    found: set[int] = set()
+    for root in sorted(roots):
+        if root not in found and (not PROC.is_dir() or (PROC / str(root)).exists()):
+            found |= {root, *descendants(root)}
+    return found
 
 
 def beginnings(pids: Iterable[int]) -> dict[int, str]:
