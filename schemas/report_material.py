@@ -43,10 +43,20 @@ class ReportMaterial:
                      or self.receipts[load.shard_index].ended_by is not EndedBy.FINISHED)
 
     @property
-    def first_line(self) -> str:
-        """Say the verdict in the first words of every output, and whether the run was interrupted."""
+    def headline(self) -> str:
+        """Say the verdict in one word, and whether the run was interrupted."""
         word = self.verdict.kind.value.upper()
         if unfinished := self.unfinished_shards:
             word += f" (INTERRUPTED: {len(unfinished)} of {self.plan.header.shard_count} shards were not finished)"
+        return word
+
+    @property
+    def sentence(self) -> str:
+        """Say the rest of the verdict's summary."""
         said = self.verdict.summary.partition(": ")[2] or self.verdict.summary
-        return f"{word}: {said[:1].upper()}{said[1:]}"
+        return said[:1].upper() + said[1:]
+
+    @property
+    def first_line(self) -> str:
+        """The first words of every output."""
+        return f"{self.headline}: {self.sentence}"

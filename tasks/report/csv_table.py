@@ -9,7 +9,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 
 from schemas.report_material import ReportMaterial
-from tasks.report.inert import csv_cell, plain_text
+from tasks.report.inert import csv_cell
 
 PART_BYTES = 4_000_000
 FINDING_COLUMNS = (
@@ -52,5 +52,5 @@ def _joined(value: object) -> object:
 
 def _line(cells: Sequence[str]) -> bytes:
     out = io.StringIO()
-    csv.writer(out, lineterminator="\r\n").writerow([plain_text(cell) for cell in cells])
+    csv.writer(out, lineterminator="\r\n").writerow(cells)
     return out.getvalue().encode("utf-8")

@@ -32,7 +32,7 @@ def csv_cell(value: object) -> str:
         return ""
     if isinstance(value, bool | int | float):
         return str(value).lower() if isinstance(value, bool) else str(value)
-    text = str(value).replace("\0", REPLACEMENT)
+    text = xml_text(str(value))
     return "'" + text if text.startswith(FORMULA_STARTS) or text.lstrip().startswith(FORMULA_STARTS) else text
 
 

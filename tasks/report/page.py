@@ -22,7 +22,7 @@ from tasks.report import lists
 from tasks.report.chart import draw_shards, draw_trend, slice_coverage
 from tasks.report.details import SHOWN_ROUTES, Details, lay_out_details
 from tasks.report.facts import best_repairs, cell_rows, shard_facts
-from tasks.report.inert import plain_text
+from tasks.report.inert import xml_text
 from tasks.report.listing import Listing, is_link
 
 SINGLE_PAGE = "report.html"
@@ -116,14 +116,13 @@ def _details_bodies(details: Details, binding: Binding) -> Iterator[str]:
 
 
 def _first(material: ReportMaterial, binding: Binding, place: Callable[[Finding], str | None]) -> str:
-    word, _, sentence = material.first_line.partition(": ")
     coverage, repairs = material.verdict.coverage, best_repairs(material)
     reasons_of: dict[str, list[str]] = defaultdict(list)
     for name, count in sorted(coverage.by_reason.items(), key=lambda item: (-item[1], item[0])):
         kind, _, reason = name.partition("/")
         reasons_of[kind].append(f"{reason.replace('_', ' ')} {count}")
-    return _render("first.html", word=word, sentence=sentence, verdict=material.verdict, coverage=coverage,
-                   header=material.plan.header, slices=slice_coverage(material), reasons_of=reasons_of,
+    return _render("first.html", word=material.headline, sentence=material.sentence, verdict=material.verdict,
+                   coverage=coverage, header=material.plan.header, slices=slice_coverage(material), reasons_of=reasons_of,
                    journeys=JOURNEYS, cells=cell_rows(material), repairs=repairs,
                    places=[place(repair.finding) for repair in repairs], letters=material.dead_letters,
                    shown_letters=SHOWN_LETTERS, letters_href=binding.href("dead-letters"), files=FILES,
@@ -162,11 +161,11 @@ def _page(material: ReportMaterial, title: str, bodies: Sequence[str], navigatio
     has_list = any("data-listing" in body for body in bodies)
     allowed = f" script-src {_digest(script)};" if has_list else ""
     text = _render(
-        "page.html", header=material.plan.header, word=material.first_line.partition(": ")[0], title=title,
+        "page.html", header=material.plan.header, word=material.headline, title=title,
         policy=f"default-src 'none'; style-src {_digest(css)};{allowed} base-uri 'none'; form-action 'none'",
         navigation=navigation, bodies=[Markup(body) for body in bodies], css=Markup(css),  # noqa: S704 - rendered here
         script=Markup(script) if has_list else "")  # noqa: S704 - our own file
-    return plain_text(text).encode("utf-8")
+    return xml_text(text).encode("utf-8")  # control characters mean nothing in HTML either
 
 
 def _digest(source: str) -> str:
