@@ -11,6 +11,7 @@ from importlib.metadata import version
 
 from flows.inputs import read_inputs, stored_history
 from flows.progress import in_words, listener
+from flows.report_run import folded_material, write_report
 from flows.request import AuditRequest
 from flows.runs import RunRef, check_same_run, find_run, last_full_run, ref_of
 from flows.settings import capacity_of, settings_in_force
@@ -162,7 +163,7 @@ def scan_shard_of(run: PlannedRun, shard_index: int) -> ShardReport:
 
 
 def fold_run(ref: RunRef, shard_faults: Sequence[str] = ()) -> Verdict:
-    """Collect, converge, learn, decide and publish a run.
+    """Collect, converge, learn, decide, report and publish a run.
 
     Args:
         shard_faults: what ended shards other than by a receipt; it makes the run incomplete.
@@ -179,6 +180,7 @@ def fold_run(ref: RunRef, shard_faults: Sequence[str] = ()) -> Verdict:
     known, run_ids = stored_history(store, layout)
     earlier = [sample for sample in known.samples if sample.run_id != ref.run_id]
     verdict = decide_verdict(gate_input(store, ref.layout, plan, converged, evidence, shard_faults))
+    write_report(store, ref.layout, folded_material(store, ref.layout, plan, evidence, converged, verdict))
     publish(store, ref.layout, Publication(
         plan, evidence, converged, verdict, samples, timing_rows(fold_timings([*earlier, *samples])),
         sorted(run_ids | {ref.run_id})))

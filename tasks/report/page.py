@@ -122,8 +122,8 @@ def _first(material: ReportMaterial, binding: Binding, place: Callable[[Finding]
         kind, _, reason = name.partition("/")
         reasons_of[kind].append(f"{reason.replace('_', ' ')} {count}")
     return _render("first.html", word=material.headline, sentence=material.sentence, verdict=material.verdict,
-                   coverage=coverage, header=material.plan.header, slices=slice_coverage(material), reasons_of=reasons_of,
-                   journeys=JOURNEYS, cells=cell_rows(material), repairs=repairs,
+                   coverage=coverage, header=material.plan.header, slices=slice_coverage(material),
+                   reasons_of=reasons_of, journeys=JOURNEYS, cells=cell_rows(material), repairs=repairs,
                    places=[place(repair.finding) for repair in repairs], letters=material.dead_letters,
                    shown_letters=SHOWN_LETTERS, letters_href=binding.href("dead-letters"), files=FILES,
                    is_single=binding.is_single,
