@@ -5,10 +5,6 @@ Here: one row for each run, folded or not. Not here: the command (`report_comman
 
 from collections.abc import Sequence
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from schemas.errors import AuditError
 from schemas.layout import EstateLayout, RunLayout
 from schemas.verdict import from_document
@@ -16,6 +12,7 @@ from tasks.freeze import read_header
 from tasks.store import Store
 
 COLUMNS = ("estate", "run_id", "planned_at", "verdict", "scope", "routes", "covered", "findings", "blocking")
+NUMBERS = range(5, len(COLUMNS))
 NOT_FOLDED = "not folded"
 
 
@@ -34,15 +31,18 @@ def list_runs(store: Store) -> list[dict[str, object]]:
     return sorted(rows, key=lambda row: tuple(str(row.get(name, "")) for name in ("estate", "planned_at", "run_id")))
 
 
-def print_runs(rows: Sequence[dict[str, object]], console: Console | None = None) -> None:
-    """Print the table; standard output without a console."""
-    out = console or Console(soft_wrap=True, highlight=False)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in COLUMNS:
-        table.add_column(name.replace("_", " "), justify="right" if name in COLUMNS[5:] else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(str(row.get(name, ""))) for name in COLUMNS))
-    out.print(table if rows else Text("The store has no runs."))
+def print_runs(rows: Sequence[dict[str, object]]) -> None:
+    """Print the table in aligned columns; nothing is cut, for an id that is cut names no run."""
+    if not rows:
+        print("The store has no runs.")
+        return
+    lines = [[name.replace("_", " ") for name in COLUMNS], *([str(row.get(name, "")) for name in COLUMNS]
+                                                             for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = [cell.rjust(width) if index in NUMBERS else cell.ljust(width)
+                 for index, (cell, width) in enumerate(zip(line, widths, strict=True))]
+        print("  ".join(cells).rstrip())
 
 
 def _row(store: Store, run: RunLayout) -> dict[str, object]:
