@@ -1,20 +1,41 @@
-"""What the Prefect UI shows of a run: the plan, the shards, the verdict.
+"""What the Prefect UI shows of a run: the plan and what became of it, progress, the verdict.
 
-Here: small tables and text, escaped, for pages are hostile and markdown loads images. Not here: evidence (Parquet).
+Here: small tables and text, inert, for pages are hostile and markdown loads images. Not here: evidence (Parquet), what
+happens while a run goes (`live.py`). An artifact is for show: a server that refuses one changes nothing in a run.
 """
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from uuid import UUID
 
+import httpx
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.client.orchestration import get_client
+from prefect.events import emit_event
+from prefect.exceptions import PrefectException
+from prefect.logging import get_run_logger
+from prefect.runtime import flow_run
 
-from flows.journey import PlannedRun
+from flows.journey import PlannedRun, ShardBrief
 from flows.progress import in_words
 from flows.runs import RunRef
+from schemas.errors import IntegrityError
+from schemas.finding import Finding
+from schemas.receipt import Receipt
 from schemas.verdict import Reason, Verdict
+from tasks.commit import Shelf, read_receipt
+from tasks.store import Store
 
 SHOWN_ROWS = 200
+SHOWN_FINDINGS = 20
+SHOWN_EXAMPLES = 3
+TEXT_BYTES = 90_000
 SHOWN_CHARACTERS = 200
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-!|~<>&])")
+VERDICT_TAG = "verdict:"
+FOLDED_EVENT = "fanfold.run-folded"
+DEPTHS = (0, 10, 100, 1_000)  # automations compare names, not numbers: an event names every depth that it is over
 
 
 def inert(text: str) -> str:
@@ -30,31 +51,129 @@ def key_of(prefix: str, ref: RunRef) -> str:
     return f"{prefix}-{re.sub(r'[^a-z0-9]+', '-', ref.estate.lower()).strip('-')}"
 
 
+@contextmanager
+def for_show() -> Iterator[None]:
+    """Let what is only shown fail with a warning: evidence and verdict do not hang on the server."""
+    try:
+        yield
+    except (httpx.HTTPError, PrefectException, OSError) as error:
+        get_run_logger().warning("not shown: %s: %s", type(error).__name__, str(error)[:SHOWN_CHARACTERS])
+
+
 def show_plan(run: PlannedRun) -> None:
-    """Show what each shard is given."""
-    rows = [{"shard": s.shard_index, "routes": s.route_count, "planned": in_words(s.load_ms)}
-            for s in run.shards[:SHOWN_ROWS]]
-    create_table_artifact(rows, key=key_of("plan", run.ref), description=inert(
-        f"Plan {run.plan_id[:12]} of run {run.ref.run_id}: {sum(s.route_count for s in run.shards)} routes in "
-        f"{len(run.shards)} shards"))
+    """Show what each shard is given, and tag the flow run with its estate."""
+    with for_show():
+        create_table_artifact(plan_rows(run.shards, {}), key=key_of("plan", run.ref), description=_about(run))
+        tag_run({"estate:": run.ref.estate})
 
 
-def show_verdict(run: PlannedRun, verdict: Verdict) -> None:
-    """Show the verdict, its reasons and counts, and where the evidence lies."""
+def show_fold(run: PlannedRun, verdict: Verdict) -> None:
+    """Show the verdict and what became of the plan, tag the flow run, and tell automations."""
+    store, layout = Store(run.ref.store), run.ref.layout
+    dead_letters = len(store.read_json(layout.file("replay.json"))["routes"])
+    with for_show():
+        create_markdown_artifact(verdict_text(run.ref, verdict), key=key_of("verdict", run.ref))
+        create_table_artifact(plan_rows(run.shards, receipts_of(run)), key=key_of("plan", run.ref),
+                              description=_about(run))
+        tag_run({"estate:": run.ref.estate, VERDICT_TAG: verdict.kind.value})
+        emit_event(FOLDED_EVENT, resource={
+            "prefect.resource.id": f"fanfold.estate.{run.ref.estate}", "prefect.resource.name": run.ref.estate,
+            "fanfold.verdict": verdict.kind.value, **depth_labels(dead_letters)},
+            payload={"run_id": run.ref.run_id, "dead_letters": dead_letters, "summary": verdict.summary[:1_000]})
+
+
+def depth_labels(dead_letters: int) -> dict[str, str]:
+    """Return a label for every depth: `fanfold.dead-letters-over-10: yes`."""
+    return {f"fanfold.dead-letters-over-{depth}": "yes" if dead_letters > depth else "no" for depth in DEPTHS}
+
+
+def plan_rows(shards: Sequence[ShardBrief], receipts: Mapping[int, Sequence[Receipt]]) -> list[dict[str, object]]:
+    """Return a row for each shard: routes, planned load, and once there are receipts the actual one and attempts."""
+    rows: list[dict[str, object]] = []
+    for shard in shards[:SHOWN_ROWS]:
+        row: dict[str, object] = {"shard": shard.shard_index, "routes": shard.route_count,
+                                  "planned": in_words(shard.load_ms), "actual": "", "attempts": "", "ended by": ""}
+        if done := receipts.get(shard.shard_index):
+            row |= {"actual": in_words(sum(receipt.actual_ms for receipt in done)),
+                    "attempts": done[-1].attempt, "ended by": done[-1].ended_by.value}
+        rows.append(row)
+    return rows
+
+
+def receipts_of(run: PlannedRun) -> dict[int, list[Receipt]]:
+    """Read every receipt of the shards that are shown, by shard, in the order of attempts."""
+    found: dict[int, list[Receipt]] = {}
+    for shard in run.shards[:SHOWN_ROWS]:
+        shelf = Shelf(Store(run.ref.store), run.ref.layout, run.plan_id, shard.shard_index)
+        for attempt_name in shelf.attempts():
+            try:
+                receipt = read_receipt(shelf, attempt_name)
+            except IntegrityError:
+                continue  # the fold has quarantined it by name
+            if receipt is not None:
+                found.setdefault(shard.shard_index, []).append(receipt)
+    return found
+
+
+def verdict_text(ref: RunRef, verdict: Verdict) -> str:
+    """Say the verdict, its reasons and counts, the top findings, and where the evidence lies, as inert markdown."""
     coverage = verdict.coverage
-    lines = [
+    place = f"{ref.store}/{ref.layout.root}"
+    return _cut([
         f"# {verdict.kind.value}", "", inert(verdict.summary), "",
         f"Planned {coverage.planned_count} routes, covered {coverage.covered_count}, scanned {coverage.scanned_count}. "
         f"{verdict.finding_count} findings with {verdict.occurrence_count} occurrences.", "",
-        *_listed("Reasons", verdict.reasons), *_listed("Warnings", verdict.warnings),
+        f"Evidence (Parquet): {inert(place)}", "",
+        f"Report: `fanfold report {ref.run_id}` writes it to {inert(place + '/report/index.html')}", "",
         "## Outcomes", "", *(f"- {inert(name)}: {count}" for name, count in sorted(coverage.by_outcome.items())), "",
-        f"Evidence: `{run.ref.layout.root}` in the store (Parquet).",
-    ]
-    create_markdown_artifact("\n".join(lines), key=key_of("verdict", run.ref))
+        *_listed("Reasons", verdict.reasons), *_top(verdict.findings), *_listed("Warnings", verdict.warnings),
+    ])
+
+
+def tag_run(tags: Mapping[str, str]) -> None:
+    """Tag the flow run; a tag replaces the one with its prefix that an earlier attempt left.
+
+    Args:
+        tags: prefix to value (`verdict:` to `blocked`).
+    """
+    if flow_run.get_id() is None:
+        return
+    run_id = UUID(str(flow_run.get_id()))
+    with get_client(sync_client=True) as client:
+        kept = [tag for tag in client.read_flow_run(run_id).tags if not tag.startswith(tuple(tags))]
+        client.update_flow_run(run_id, tags=sorted({*kept, *(prefix + value for prefix, value in tags.items())}))
+
+
+def _cut(lines: Sequence[str]) -> str:
+    """Join lines, at most `TEXT_BYTES` of them."""
+    size = 0
+    kept: list[str] = []
+    for line in lines:
+        size += len(line.encode()) + 1
+        if size > TEXT_BYTES:
+            return "\n".join([*kept, "", "… cut here; the report has all of it"])
+        kept.append(line)
+    return "\n".join(kept)
+
+
+def _about(run: PlannedRun) -> str:
+    routes = sum(shard.route_count for shard in run.shards)
+    return inert(f"Plan {run.plan_id[:12]} of run {run.ref.run_id}: {routes} routes in {len(run.shards)} shards")
 
 
 def _listed(title: str, reasons: tuple[Reason, ...]) -> list[str]:
-    if not reasons:
+    rows = []
+    for reason in reasons[:SHOWN_ROWS]:
+        rows.append(f"- **{inert(reason.code)}** ({reason.count}): {inert(reason.text)}")
+        rows += [f"    - {inert(example)}" for example in reason.examples[:SHOWN_EXAMPLES]]
+    return [f"## {title}", "", *rows, ""] if rows else []
+
+
+def _top(findings: Sequence[Finding]) -> list[str]:
+    shown = [finding for finding in findings if finding.is_violation][:SHOWN_FINDINGS]
+    if not shown:
         return []
-    rows = [f"- **{inert(reason.code)}** ({reason.count}): {inert(reason.text)}" for reason in reasons[:SHOWN_ROWS]]
-    return [f"## {title}", "", *rows, ""]
+    rows = [f"| {inert(f.impact or 'unknown')} | {inert(f.rule)} | {f.route_count} | {inert(f.decision or '')} | "
+            f"{inert(f.example_route)} | {inert(f.example_target)} |" for f in shown]
+    return ["## Top findings", "", "| impact | rule | routes | decision | example | target |",
+            "|---|---|---|---|---|---|", *rows, ""]

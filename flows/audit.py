@@ -5,13 +5,16 @@ a leg of the journey does. Between tasks travel names and small facts; tables st
 used: a retry of the flow run finds in the store what is done and scans the rest.
 """
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from prefect import flow, task, unmapped
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.futures import PrefectFuture, wait
+from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 from prefect.task_runners import ThreadPoolTaskRunner
@@ -20,11 +23,12 @@ from prefect.tasks import Task
 from flows import artifacts
 from flows.journey import PlannedRun, ShardBrief, fold_run, plan_run, scan_shard_of
 from flows.lease import leased
+from flows.live import shown_live
 from flows.request import AuditRequest
 from flows.settings import capacity_of, settings_in_force
 from schemas.errors import ContractError
 from schemas.verdict import Verdict, VerdictKind
-from tasks.scan.watch import CancelledError, ShardReport
+from tasks.scan.watch import STOP, STOP_GRACE_SECONDS, CancelledError, ShardReport
 
 RETRY_DELAYS_SECONDS = [2.0, 10.0]
 SETTINGS, _ = settings_in_force()
@@ -48,18 +52,21 @@ def audit_estate(request: AuditRequest) -> "State[Any]":
         run = plan_audit(request)
     except ContractError as error:
         return Failed(name="BadInput", message=str(error))
-    with leased(run.ref):
+    with shown_live(run) as live, leased(run.ref):
         shards = scan_shard.map(run.shards, run=unmapped(run))
-        wait(shards)
+        with stopped_first(shards):
+            wait(shards)
         verdict = fold_estate(run, faults_of(shards, run.shards))
-    return state_of(verdict)
+    return state_of(verdict, run.ref.run_id if live.had_nothing_open else None)
 
 
 @task(name="plan audit", cache_policy=NO_CACHE, persist_result=False)
 def plan_audit(request: AuditRequest) -> PlannedRun:
     """Load, normalize and plan; or find the plan of this run where it is a retry."""
-    run_id = str(flow_run.get_id())
+    run_id, began = str(flow_run.get_id()), time.monotonic()
     run = plan_run(request, request.run_id or run_id, f"{run_id}:{flow_run.get_run_count()}")
+    get_run_logger().info("planned run %s of estate %s: %d routes in %d shards, %d ms", run.ref.run_id, run.ref.estate,
+                          sum(shard.route_count for shard in run.shards), len(run.shards), ms_since(began))
     artifacts.show_plan(run)
     return run
 
@@ -69,10 +76,15 @@ def plan_audit(request: AuditRequest) -> PlannedRun:
       retry_condition_fn=is_worth_a_retry)
 def scan_shard(shard: ShardBrief, run: PlannedRun) -> "State[Any]":
     """Scan what is open in one shard, in a process of its own."""
+    if STOP.is_set():
+        raise CancelledError(shard.title, "not begun: the flow is ending")
+    began = time.monotonic()
     try:
         report = scan_shard_of(run, shard.shard_index)
     except ContractError as error:
         return Failed(name="Refused", message=f"{shard.title} refused to scan: {error}")
+    get_run_logger().info("%s: %s; planned %d ms, took %d ms", shard.title, counted(report.counts), report.planned_ms,
+                          ms_since(began))
     if report.is_settled:
         return Completed(message=f"{shard.title}: {counted(report.counts)}")
     return Failed(name="Unsettled", message=unsettled_message(shard, report))
@@ -81,9 +93,26 @@ def scan_shard(shard: ShardBrief, run: PlannedRun) -> "State[Any]":
 @task(name="fold estate", cache_policy=NO_CACHE, persist_result=False)
 def fold_estate(run: PlannedRun, shard_faults: Sequence[str]) -> Verdict:
     """Converge what the shards left in the store, learn, decide, publish."""
+    began = time.monotonic()
     verdict = fold_run(run.ref, shard_faults)
-    artifacts.show_verdict(run, verdict)
+    get_run_logger().info("folded %d routes: %s, %d findings, %d ms", verdict.coverage.planned_count,
+                          verdict.kind.value, verdict.finding_count, ms_since(began))
+    artifacts.show_fold(run, verdict)
     return verdict
+
+
+@contextmanager
+def stopped_first(shards: "Sequence[PrefectFuture[Any]]") -> Iterator[None]:
+    """Let whatever ends the flow early (Cancel in the UI, a pod's SIGTERM) first stop the shards: they keep their work.
+
+    Prefect turns the signal into an exception in this thread; shards are watched from others, which it does not reach.
+    """
+    try:
+        yield
+    except BaseException:
+        STOP.set()
+        wait(list(shards), timeout=STOP_GRACE_SECONDS)
+        raise
 
 
 def faults_of(shards: "Sequence[PrefectFuture[Any]]", briefs: Sequence[ShardBrief]) -> list[str]:
@@ -109,8 +138,22 @@ def counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()) if count) or "nothing"
 
 
-def state_of(verdict: Verdict) -> "State[Any]":
-    """Return the flow's final state: a verdict that is not `passed` is Failed, under its own name."""
+def state_of(verdict: Verdict, idle_run_id: str | None = None) -> "State[Any]":
+    """Return the flow's final state: a verdict that is not `passed` is Failed, under its own name.
+
+    Args:
+        idle_run_id: of a run in which nothing was open to scan; the state then says what helps instead of a retry.
+    """
+    message = verdict.summary
+    if idle_run_id is not None:
+        message += ("\nEvery route was settled before: there is nothing to rescan, and Retry changes nothing. To judge "
+                    f"this run by another policy: fanfold gate {idle_run_id} --policy FILE. To see a site that was "
+                    "mended: start a new run.")
     if verdict.kind is VerdictKind.PASSED:
-        return Completed(message=verdict.summary)
-    return Failed(name=verdict.flow_state, message=verdict.summary)
+        return Completed(message=message)
+    return Failed(name=verdict.flow_state, message=message)
+
+
+def ms_since(began: float) -> int:
+    """Return the milliseconds since a moment of the monotonic clock."""
+    return round((time.monotonic() - began) * 1_000)

@@ -14,6 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.automations import automations
+from flows.server_commands import down, up
 from schemas.errors import AuditError, ContractError
 from schemas.verdict import ExitCode
 
@@ -129,6 +131,11 @@ def resume(run_id: RunId, rescan: Rescan = None, store: StoreAt = None, shards_a
     _say(f"resuming run {header.run_id}: its plan stands")
     with _sample_of(run_id):
         return run_audit({"source": header.source, "run_id": header.run_id, "rescan": rescan or []})
+
+
+app.command()(up)
+app.command()(down)
+app.add_typer(automations, name="automations")
 
 
 def set_flags(**flags: object) -> None:

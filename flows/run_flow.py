@@ -35,7 +35,7 @@ def run_audit(request: Mapping[str, Any]) -> int:
         address = known_server()
         if address is None:
             address = stack.enter_context(embedded_server())
-            os.environ.update(client_environment(address))
+        os.environ.update(client_environment(address))
         terminal = stack.enter_context(Terminal())
         stack.enter_context(stopping_on_signals())
         _plan_first(asked, terminal)

@@ -1,9 +1,10 @@
 """The embedded Prefect server: a real one, one per audit, on loopback and a free port, gone when the audit is gone.
 
 Here: its settings, its database template, start and wait. Not here: ending it (`guardian.py`). An audit that is given a
-server (`PREFECT_API_URL` or the active profile) uses that one.
+server (`PREFECT_API_URL`, the active profile, or one that `fanfold up` keeps) uses that one.
 """
 
+import json
 import os
 import shutil
 import socket
@@ -14,15 +15,17 @@ import time
 import tomllib
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from schemas.errors import TransientError
 
 START_LIMIT_SECONDS = 180.0
 POLL_SECONDS = 0.15
+START = (sys.executable, "-m", "prefect", "server", "start")
 
 QUIET: Mapping[str, str] = {  # nothing leaves this machine
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -37,9 +40,31 @@ QUIET: Mapping[str, str] = {  # nothing leaves this machine
 
 
 def known_server() -> str | None:
-    """Return the API address that the user has set, in the environment or in the active profile."""
-    if address := os.environ.get("PREFECT_API_URL"):
+    """Return the API address of a server that is there: of the environment, the active profile, or `fanfold up`.
+
+    A kept server counts only while it answers; one that the user has set is taken at its word.
+    """
+    if address := os.environ.get("PREFECT_API_URL") or _address_in_profile():
         return address
+    kept = kept_server()
+    return kept["address"] if kept and is_healthy(kept["address"]) else None
+
+
+def kept_server() -> dict[str, Any] | None:
+    """Return what `fanfold up` wrote down of its server; None where it keeps none."""
+    try:
+        kept = json.loads(kept_file().read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return kept if isinstance(kept, dict) and {"address", "pid"} <= set(kept) else None
+
+
+def kept_file() -> Path:
+    """Return the file in which `fanfold up` writes down its server."""
+    return state_folder() / "server.json"
+
+
+def _address_in_profile() -> str | None:
     home = Path(os.environ.get("PREFECT_HOME", "~/.prefect")).expanduser()
     try:
         profiles = tomllib.loads((home / "profiles.toml").read_text("utf-8"))
@@ -64,18 +89,10 @@ def embedded_server() -> Iterator[str]:
     """
     with tempfile.TemporaryDirectory(prefix="fanfold-prefect-", ignore_cleanup_errors=True) as folder:
         home = Path(folder)
-        _copy_template(home)
-        port = _free_port()
-        environment = os.environ | QUIET | {
-            "PREFECT_HOME": folder,
-            "PREFECT_SERVER_API_HOST": "127.0.0.1",
-            "PREFECT_SERVER_API_PORT": str(port),
-            "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
-            "PREFECT_API_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{home / 'prefect.db'}",
-        }
-        command = [sys.executable, "-m", "prefect", "server", "start"]
+        copy_template(home)
+        environment = server_environment(home, free_port())
         guardian = subprocess.Popen(
-            [sys.executable, "-m", "flows.guardian", str(home / "server.log"), *command], env=environment,
+            [sys.executable, "-m", "flows.guardian", str(home / "server.log"), *START], env=environment,
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )
         assert guardian.stdin is not None
@@ -86,33 +103,63 @@ def embedded_server() -> Iterator[str]:
             guardian.wait()
 
 
-def wait_until_healthy(address: str, limit_s: float = START_LIMIT_SECONDS) -> None:
+def wait_until_healthy(
+    address: str, limit_s: float = START_LIMIT_SECONDS, is_alive: Callable[[], bool] = lambda: True
+) -> None:
     """Wait for a server's API.
 
+    Args:
+        is_alive: says whether its process is still there to wait for.
+
     Raises:
-        TransientError: it did not answer in time.
+        TransientError: it did not answer in time, or it ended.
     """
     until = time.monotonic() + limit_s
-    while time.monotonic() < until:
-        try:
-            with urllib.request.urlopen(f"{address}/health", timeout=2):  # noqa: S310 - our own loopback address
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(POLL_SECONDS)
+    while time.monotonic() < until and is_alive():
+        if is_healthy(address):
+            return
+        time.sleep(POLL_SECONDS)
     raise TransientError("Prefect server", f"did not answer at {address} within {limit_s:.0f} s")
 
 
+def is_healthy(address: str) -> bool:
+    """Say whether a server's API answers."""
+    try:
+        with urllib.request.urlopen(f"{address}/health", timeout=2):  # noqa: S310 - an address of the user or our own
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
+
+
 def client_environment(address: str) -> dict[str, str]:
-    """Return what must be set before `prefect` is imported, so that it talks to a server and to nobody else."""
-    level = os.environ.get("PREFECT_LOGGING_LEVEL", "WARNING")
-    return {**QUIET, "PREFECT_API_URL": address, "PREFECT_LOGGING_LEVEL": level}
+    """Return what must be set before `prefect` is imported, so that it talks to a server and to nobody else.
+
+    Lines of stages and shards go to the server; the terminal shows warnings, for it has a bar of its own.
+    """
+    quiet_terminal = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": os.environ.get("PREFECT_LOGGING_LEVEL", "WARNING")}
+    return {**QUIET, **quiet_terminal, "PREFECT_API_URL": address}
+
+
+def server_environment(home: Path, port: int) -> dict[str, str]:
+    """Return the environment of a server that lives in a folder and listens on loopback.
+
+    The port goes by setting, not by flag: a flag leaves the UI pointing at another one.
+    """
+    return os.environ | QUIET | {
+        "PREFECT_HOME": str(home),
+        "PREFECT_SERVER_API_HOST": "127.0.0.1",
+        "PREFECT_SERVER_API_PORT": str(port),
+        "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
+        "PREFECT_UI_URL": f"http://127.0.0.1:{port}",
+        "PREFECT_API_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{home / 'prefect.db'}",
+    }
 
 
 def _template() -> Path:
     return state_folder() / f"prefect-{version('prefect')}.db"
 
 
-def _copy_template(home: Path) -> None:
+def copy_template(home: Path) -> None:
     """Start from a database that was migrated once: half the start-up time."""
     if _template().exists():
         shutil.copyfile(_template(), home / "prefect.db")
@@ -140,7 +187,8 @@ def main() -> int:
     return 0
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of loopback that was free a moment ago."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
