@@ -26,12 +26,15 @@ from schemas.plan import Plan, PlannedRoute
 from schemas.receipt import EndedBy, Receipt
 from tasks.commit import Shelf, attempt_number, write_receipt
 from tasks.freeze import read_plan
+from tasks.scan.access import Access
 from tasks.scan.browser import Browser, BrowserBuild, find_browser
+from tasks.scan.credentials import Credentials
 from tasks.scan.engine import engine_source, file_digest
 from tasks.scan.ledger import read_ledger
 from tasks.scan.order import ShardOrder, parse_order
 from tasks.scan.partial import Partial
 from tasks.scan.route_finder import RouteFinder
+from tasks.scan.sign_in import prove_signed_in
 from tasks.scan.visit import Visitor
 from tasks.scan.watch import EXIT_REFUSED, EXIT_SETTLED, EXIT_UNSETTLED
 from tasks.scan.work import Work, decide_work
@@ -83,10 +86,11 @@ async def scan_shard(order: ShardOrder, secret_values: Mapping[str, str]) -> int
     for warning in ledger.warnings:
         LOG.warning("%s", warning)
     work = decide_work(routes, ledger.committed, ledger.dead_letters, ledger.deaths, _rescanned(routes, order.rescan))
+    access = access_for(plan, work, secret_values)
     emit("started", {"open": len(work.together) + len(work.alone) + len(work.crashed), "routes": len(routes)})
     partial = Partial(shelf, order.attempt_name,
                       {"estate": order.estate, "run_id": order.run_id, "run_date": plan.header.created_at[:10]})
-    ended_by, launch_count = await _work_off(order, plan, build, shelf, partial, work)
+    ended_by, launch_count = await _work_off(order, plan, build, shelf, partial, work, access)
     kinds = {task_id: row.outcome for task_id, row in ledger.committed.items()}
     kinds |= {task_id: outcome.outcome for task_id, outcome in partial.outcomes.items()}
     receipt = Receipt(
@@ -122,8 +126,22 @@ def check_pinned(plan: Plan, browser: str | None) -> BrowserBuild:
     return build
 
 
+def access_for(plan: Plan, work: Work, secret_values: Mapping[str, str]) -> Access:
+    """Gather profile and secrets of the open routes; of the others, whose pages a visit may be led to, what is known.
+
+    Raises:
+        ContractError: everything that is missing.
+    """
+    routes = (*work.together, *work.alone)
+    if not routes:
+        return Access()
+    needed = [text for route in routes for text in (route.url, route.expect_url)]
+    further = [route.url for route in plan.routes]
+    return Credentials(os.environ, secret_values).access(routes[0].auth, needed, further)
+
+
 async def _work_off(
-    order: ShardOrder, plan: Plan, build: BrowserBuild, shelf: Shelf, partial: Partial, work: Work
+    order: ShardOrder, plan: Plan, build: BrowserBuild, shelf: Shelf, partial: Partial, work: Work, access: Access
 ) -> tuple[EndedBy, int]:
     if work.is_empty:
         return EndedBy.FINISHED, 0
@@ -133,8 +151,9 @@ async def _work_off(
         _stop_when_parent_is_gone(stop)
     limits = Limits(LANES_PER_PLACE * order.in_flight, order.per_host, order.budget_ms)
     async with Browser(build, plan.header.scan) as browser:
+        await prove_signed_in(browser, plan.header.scan, access)
         visitor = Visitor(browser, plan.header.scan, plan.header.engine, engine_source(plan.header.scan.engine_path),
-                          RouteFinder(plan).find, order.in_flight)
+                          RouteFinder(plan, access.resolve).find, order.in_flight, access)
         worker = ShardWorker(shelf, order.attempt_name, partial, limits, visitor.visit, emit)
         ended_by = await worker.run(work, stop)
         return ended_by, browser.launch_count

@@ -1,17 +1,28 @@
 """How a shard's visits enter the estate: the profile's state and headers, and the secrets of addresses.
 
-Here: what the shard process was handed, and the options of a context that follow. Not here: where secrets come from
-(`flows/`), proving that a profile is signed in.
+Here: what the shard process was handed, and the options of a context that follow. Not here: where it comes from
+(`credentials.py`), proving that a profile is signed in (`sign_in.py`), sending the headers (`headers.py`).
 """
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from schemas.address import SECRET_PLACEHOLDER
 from schemas.settings import ScanSettings
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+SHORTEST_STATE_SECRET = 12  # characters; a shorter cookie (`dark`, `en-US`) is a choice, and hiding it harms texts
+
+
+@dataclass(frozen=True, slots=True)
+class SignInCheck:
+    """Where to look, and for what, to know that a profile is signed in."""
+
+    url: str
+    selector: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,20 +30,25 @@ class Access:
     """What a shard process knows of profile and secrets; nothing of it is stored or printed.
 
     Attributes:
-        storage_state: cookies and local storage, as a record or the path of a file.
+        profile: name of the profile, None without one.
+        storage_state: cookies and local storage, as Playwright has them.
         headers: sent to the route's own host only: a third party has no business with them.
         secrets: values by name, for `{{secret:NAME}}` in addresses.
+        check: how the profile proves that it is signed in.
     """
 
-    storage_state: Mapping[str, Any] | str | None = None
+    profile: str | None = None
+    storage_state: Mapping[str, Any] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict)
+    check: SignInCheck | None = None
 
     @property
     def secret_values(self) -> tuple[str, ...]:
         """Return every value that must appear nowhere."""
         held = [part for value in self.headers.values() for part in (value, value.rpartition(" ")[2])]
-        return (*self.secrets.values(), *held)
+        state = [value for value in _state_values(self.storage_state or {}) if len(value) >= SHORTEST_STATE_SECRET]
+        return (*self.secrets.values(), *held, *state)
 
     def resolve(self, url: str) -> str:
         """Return an address with its secrets in place.
@@ -42,16 +58,41 @@ class Access:
         """
         return SECRET_PLACEHOLDER.sub(lambda found: quote(self.secrets[found[0][9:-2]], safe=""), url)
 
-    def is_own_host(self, route_url: str, request_url: str) -> bool:
-        """Whether a request goes to the host of a route."""
-        return urlsplit(route_url).netloc == urlsplit(request_url).netloc
-
     def context_options(self, scan: ScanSettings) -> dict[str, Any]:
         """Return the options of a fresh context: pinned surroundings, no service workers, no downloads."""
-        state = str(Path(self.storage_state)) if isinstance(self.storage_state, str) else self.storage_state
         return {
             "viewport": {"width": scan.viewport_width, "height": scan.viewport_height},
             "device_scale_factor": scan.device_scale, "locale": scan.locale, "timezone_id": scan.time_zone,
             "reduced_motion": "reduce", "service_workers": "block", "accept_downloads": False,
-            **({"storage_state": state} if state is not None else {}),
+            **({"storage_state": self.storage_state} if self.storage_state else {}),
         }
+
+
+def is_own_host(route_url: str, request_url: str) -> bool:
+    """Whether a request may carry what a profile sends to a route's host.
+
+    The same name, with or without `www.`, at the same port or from http up to https; never from https down.
+    """
+    with contextlib.suppress(ValueError):
+        own, asked = urlsplit(route_url), urlsplit(request_url)
+        if asked.scheme not in DEFAULT_PORTS or (own.scheme == "https" and asked.scheme != "https"):
+            return False
+        is_same_port = _port(own) == _port(asked) or (_port(own), _port(asked)) == (80, 443)
+        return is_same_port and _bare(own) == _bare(asked)
+    return False
+
+
+def _port(parts: SplitResult) -> int:
+    return parts.port or DEFAULT_PORTS.get(parts.scheme, 0)
+
+
+def _bare(parts: SplitResult) -> str:
+    return (parts.hostname or "").removesuffix(".").removeprefix("www.")
+
+
+def _state_values(state: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the values of cookies and of local storage."""
+    for cookie in state.get("cookies", ()):
+        yield str(cookie.get("value", ""))
+    for origin in state.get("origins", ()):
+        yield from (str(item.get("value", "")) for item in origin.get("localStorage", ()))

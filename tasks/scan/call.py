@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from playwright.async_api import BrowserContext, CDPSession, Page, Route
+from playwright.async_api import BrowserContext, CDPSession, Page
 from playwright.async_api import Error as PlaywrightError
 
 from schemas.plan import PlannedRoute
 from tasks.scan.arrive import Arrival
 from tasks.scan.frames import run_engine
+from tasks.scan.headers import HeaderSender
 from tasks.scan.judge import Judgement
 from tasks.scan.kit import Kit
 from tasks.scan.place import Place
@@ -55,7 +56,8 @@ class PageCall:
         page.on("crash", note_crash)
         context.on("page", self._close_popup)
         if self.kit.access.headers:
-            await context.route("**/*", self._with_headers)
+            sender = HeaderSender(await context.new_cdp_session(page), self.route.url, self.kit.access.headers)
+            await sender.start()
         body = asyncio.ensure_future(self._call(page, Arrival(self.kit, self._sight, trouble)))
         try:
             await asyncio.wait({body, trouble}, return_when=asyncio.FIRST_COMPLETED)
@@ -128,11 +130,6 @@ class PageCall:
         closing = asyncio.ensure_future(_close(popup))
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
-
-    async def _with_headers(self, handler: Route) -> None:
-        request, access = handler.request, self.kit.access
-        is_own = access.is_own_host(self.route.url, request.url)
-        await handler.continue_(headers={**request.headers, **access.headers} if is_own else None)
 
     @contextlib.contextmanager
     def _phase(self, name: str) -> Iterator[None]:

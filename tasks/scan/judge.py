@@ -56,11 +56,13 @@ class Judge:
 
     Args:
         find_route: returns the `task_id` of the planned route that an address belongs to under a profile, if any.
+        resolve: puts secrets into an address of the plan.
     """
 
-    def __init__(self, scan: ScanSettings, find_route: FindRoute) -> None:
+    def __init__(self, scan: ScanSettings, find_route: FindRoute, resolve: Callable[[str], str] = str) -> None:
         self._scan = scan
         self._find_route = find_route
+        self._resolve = resolve
 
     def on_arrival(self, route: PlannedRoute, seen: Seen) -> Judgement | None:
         """Judge a page by its answer and address; None when it is worth scanning."""
@@ -80,7 +82,7 @@ class Judge:
         yield _judge_type(route, seen)
         expected = route.expect_url
         if expected is not None:
-            if not _is_same_address(expected, seen.url):
+            if not _is_same_address(self._resolve(expected), seen.url):
                 yield self._judge_sign_in(route, seen) or Judgement("expect_url", f"expected {expected}")
             return
         yield self._judge_sign_in(route, seen)
@@ -108,7 +110,8 @@ class Judge:
             return None
         if found is not None:
             return Judgement("other_route", None, found)
-        if self._scan.redirects == "strict" and not _differs_in_scheme_or_www_only(route.url, seen.url):
+        asked = self._resolve(route.url)
+        if self._scan.redirects == "strict" and not _differs_in_scheme_or_www_only(asked, seen.url):
             return Judgement("redirect_not_allowed")
         return None
 

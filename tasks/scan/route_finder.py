@@ -3,18 +3,29 @@
 Here: the plan as a lookup. Not here: what it means that a page led to another (`judge.py`, `tasks/converge`).
 """
 
-from schemas.address import identity_of
+import contextlib
+from collections.abc import Callable
+
+from schemas.address import SECRET_PLACEHOLDER, identity_of
 from schemas.errors import ContractError
 from schemas.plan import Plan
 from schemas.route import RouteKey
 
 
 class RouteFinder:
-    """Knows every route of a plan by identity and profile."""
+    """Knows every route of a plan by identity and profile.
 
-    def __init__(self, plan: Plan) -> None:
+    Args:
+        resolve: puts secrets into an address; raises KeyError for one that it does not know.
+    """
+
+    def __init__(self, plan: Plan, resolve: Callable[[str], str] = str) -> None:
         self._switches = plan.header.identity
         self._task_ids = {row.key: row.task_id for row in plan.routes}
+        for row in plan.routes:
+            if SECRET_PLACEHOLDER.search(row.url):  # a page is at the address with the value, the plan has the name
+                with contextlib.suppress(KeyError, ContractError):
+                    self._task_ids[RouteKey(identity_of(resolve(row.url), self._switches), row.auth)] = row.task_id
 
     def find(self, address: str, auth: str | None) -> str | None:
         """Return the `task_id` of the route that an address belongs to under a profile, if the plan has one."""

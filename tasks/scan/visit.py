@@ -53,7 +53,8 @@ class Visitor:
     ) -> None:
         access = access or Access()
         self._browser = browser
-        self._kit = Kit(scan, engine, EngineRun.prepare(source, engine.options, scan), Judge(scan, find_route), access)
+        judge = Judge(scan, find_route, access.resolve)
+        self._kit = Kit(scan, engine, EngineRun.prepare(source, engine.options, scan), judge, access)
         self._records = RecordMaker(scan, Redactor(scan.secret_parameters, access.secret_values))
         self._places = asyncio.Semaphore(in_flight)
         self._in_flight = in_flight

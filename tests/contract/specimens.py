@@ -134,6 +134,11 @@ SUPPRESSIONS = {"format_version": 1, "suppressions": [
     {"rule": "region", "route": "glob:/a/**", "selector": "main", "reason": "r", "owner": "o", "ticket": "T-1",
      "expires": "2027-01-31"}]}
 
+PROFILE = {
+    "cookies": [{"name": "session", "value": "v", "domain": "e.test", "path": "/"}],
+    "origins": [{"origin": "https://e.test", "localStorage": []}], "headers": {"Authorization": "Bearer {{secret:T}}"},
+    "check": {"url": "https://e.test/account", "selector": "#name"},
+}
 GOOD: Mapping[str, Callable[[], Any]] = {
     **{name: (lambda record=record: {**RUN, **row_of(record)}) for name, record in RECORDS.items()},
     "timing": lambda: {**RUN, **timing_rows(fold_timings([SAMPLE, FAILED]))[0]},
@@ -146,4 +151,5 @@ GOOD: Mapping[str, Callable[[], Any]] = {
     "settings": lambda: SETTINGS,
     "policy": lambda: POLICY,
     "suppressions": lambda: SUPPRESSIONS,
+    "profile": lambda: PROFILE,
 }
