@@ -13,6 +13,7 @@ from tasks.report.lists import runs_of
 
 WIDTH = 1000.0
 HEIGHT = 160.0
+WIDEST = 36.0
 LEAST = 4.0  # an outcome of one route in 40 000 can be seen
 SHOWN_RUNS = 60
 
@@ -59,13 +60,14 @@ def draw_shards(facts: Sequence[ShardFact]) -> list[Bar]:
     """Return two bars for each shard: planned load behind, actual load in front."""
     top = max([1, *(max(fact.planned_ms, fact.actual_ms or 0) for fact in facts)])
     step = WIDTH / max(1, len(facts))
+    width = min(step * 0.4, WIDEST)
     bars = []
     for index, fact in enumerate(facts):
-        for kind, value, offset in (("planned", fact.planned_ms, 0.1), ("actual", fact.actual_ms, 0.5)):
+        middle = step * (index + 0.5)
+        for kind, value, x in (("planned", fact.planned_ms, middle - width), ("actual", fact.actual_ms, middle)):
             if value is not None:
                 height = HEIGHT * value / top
-                bars.append(Bar(round(step * (index + offset), 2), round(HEIGHT - height, 2),
-                                round(min(step * 0.38, 24), 2), round(height, 2), kind,
+                bars.append(Bar(round(x, 2), round(HEIGHT - height, 2), round(width, 2), round(height, 2), kind,
                                 f"shard {fact.shard_index}, {kind}: {value / 1000:.1f} s"))
     return bars
 
