@@ -25,6 +25,7 @@ from flows.journey import PlannedRun, ShardBrief, fold_run, plan_run, scan_shard
 from flows.lease import leased
 from flows.live import shown_live
 from flows.request import AuditRequest
+from flows.secret_blocks import read_secret_blocks
 from flows.settings import capacity_of, settings_in_force
 from schemas.errors import ContractError
 from schemas.verdict import Verdict, VerdictKind
@@ -80,7 +81,7 @@ def scan_shard(shard: ShardBrief, run: PlannedRun) -> "State[Any]":
         raise CancelledError(shard.title, "not begun: the flow is ending")
     began = time.monotonic()
     try:
-        report = scan_shard_of(run, shard.shard_index)
+        report = scan_shard_of(run, shard.shard_index, read_secret_blocks(SETTINGS.secret_blocks))
     except ContractError as error:
         return Failed(name="Refused", message=f"{shard.title} refused to scan: {error}")
     get_run_logger().info("%s: %s; planned %d ms, took %d ms", shard.title, counted(report.counts), report.planned_ms,

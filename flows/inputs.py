@@ -4,6 +4,7 @@ Here: which files a request names, their defaults, and gathering their offences.
 (`tasks/load`), judging (`tasks/gate`).
 """
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from schemas.suppression import Suppression, parse_suppressions
 from tasks.freeze import BASELINE_FILE, POLICY_FILE, SUPPRESSIONS_FILE
 from tasks.learn import fold_timings, merge_histories, merge_plain, samples_from_rows, timings_from_rows
 from tasks.load import load_manifest, load_timings, load_yaml
+from tasks.scan.credentials import Credentials
 from tasks.scan.engine import read_engine
 from tasks.store import Store, read_source
 
@@ -82,7 +84,8 @@ def read_inputs(request: AuditRequest, settings: Settings, store: Store, now: st
     """
     gathering = Gathering()
     engine = gathering.take(lambda: read_engine(settings.scan.engine_path, settings.scan.rules))
-    manifest = gathering.take(lambda: load_manifest(request.path("source") or "", settings))
+    manifest = gathering.take(lambda: load_manifest(
+        request.path("source") or "", settings, secret=Credentials(os.environ).secret))
     estate = gathering.take(lambda: name_estate(request, settings, manifest)) or "unnamed"
     judged = gathering.take(lambda: read_judged(request, settings, store, estate, engine))
     history = gathering.take(lambda: read_history(request, settings, store, estate))

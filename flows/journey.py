@@ -4,7 +4,8 @@ Here: which stage follows which, and what each is given (clock, ids, settings). 
 command line (`cli.py`) both call these. Not here: what a stage does (`tasks/`).
 """
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -32,11 +33,12 @@ from tasks.converge import converge
 from tasks.freeze import BASELINE_FILE, POLICY_FILE, SUPPRESSIONS_FILE, read_header, read_plan, write_plan
 from tasks.gate import decide_verdict
 from tasks.learn import fold_timings, samples_of, timing_rows
-from tasks.load import load_yaml
+from tasks.load import environment_warnings, load_yaml
 from tasks.normalize import normalize
 from tasks.plan import PlanRequest, make_plan
 from tasks.publish import Publication, publish
 from tasks.scan.browser import find_browser
+from tasks.scan.credentials import Credentials, check_access
 from tasks.scan.order import ShardOrder
 from tasks.scan.watch import ShardReport, next_attempt_name, watch_shard
 from tasks.store import Store, digest_of
@@ -99,8 +101,12 @@ def plan_run(
     if found is None:
         plan, snapshot = make_new_plan(request, run_id, settings, store, now, browser)
         header, ref = plan.header, RunRef(settings.store, plan.header.estate, run_id)
+        if is_browser_needed:
+            check_access(plan.routes, Credentials(os.environ), settings.secret_blocks)
         store.check_writable()
         write_plan(store, ref.layout, plan, snapshot)
+        for warning in environment_warnings(os.environ):
+            listener().stage(f"warning: {warning}")
         listener().stage(f"planned {header.route_count} routes in {header.shard_count} shards")
     else:
         header, ref = read_header(store, found), RunRef(settings.store, found.estate, run_id)
@@ -143,8 +149,13 @@ def make_new_plan(
     return plan, inputs.judged.snapshot
 
 
-def scan_shard_of(run: PlannedRun, shard_index: int) -> ShardReport:
+def scan_shard_of(
+    run: PlannedRun, shard_index: int, secret_values: Mapping[str, str] | None = None
+) -> ShardReport:
     """Scan what is open in a shard, in a process of its own that is watched.
+
+    Args:
+        secret_values: secrets that its environment does not hold, by name; they travel on its standard input.
 
     Raises:
         TransientError: the process died. ContractError: it refused.
@@ -159,7 +170,7 @@ def scan_shard_of(run: PlannedRun, shard_index: int) -> ShardReport:
         budget_ms=budget_left_ms(run, utc_now()), browser=settings.browser, rescan=run.rescan, is_watched=True,
     )
     return watch_shard(shelf, order, settings.route_deadline_max_ms,
-                       on_event=lambda event: listener().shard_event(shard_index, event))
+                       on_event=lambda event: listener().shard_event(shard_index, event), secret_values=secret_values)
 
 
 def fold_run(ref: RunRef, shard_faults: Sequence[str] = ()) -> Verdict:

@@ -89,6 +89,7 @@ class Settings:
     route_deadline_min_ms: int = 30_000
     route_deadline_max_ms: int = 120_000
     browser: str | None = None
+    secret_blocks: tuple[str, ...] = ()
     identity: IdentitySwitches = field(default_factory=IdentitySwitches)
     scan: ScanSettings = field(default_factory=ScanSettings)
     source: SourceSettings = field(default_factory=SourceSettings)

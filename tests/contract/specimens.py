@@ -106,7 +106,7 @@ SETTINGS = {
     "store": "data/store", "estate": "shop", "policy": "policy.yaml", "suppressions": "suppressions.yaml",
     "history": ["timings.json"], "exclude": ["glob:/x/**"], "shards": 4, "shards_at_once": 2, "in_flight": 2,
     "shard_retries": 1, "run_budget": "30m", "per_host": 4, "route_deadline_min": "30s", "route_deadline_max": "2m",
-    "browser": "/usr/bin/chromium",
+    "browser": "/usr/bin/chromium", "secret_blocks": ["T"],
     "identity": {"path_case": "fold", "query": "drop", "fragment": "drop", "noise_parameters": ["utm_*"],
                  "secret_parameters": ["token"]},
     "scan": {"viewport_width": 1280, "viewport_height": 720, "device_scale": 1.5, "locale": "de-DE",
