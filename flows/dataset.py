@@ -1,17 +1,23 @@
 """One dataset over runs: every table of every folded run, partitioned by estate and day of the run.
 
-Here: which runs, and where each file goes. Columns of the partition are in the path and not in the file, as readers of
-such datasets expect. A run's file is named by its run: writing it twice changes nothing. Not here: reading it
-(`docs/recipes.md`).
+Here: which runs, where each file goes, and the engine's rules beside the tables. Columns of the partition are in the
+path and not in the file, as readers of such datasets expect. A run's file is named by its run: writing it twice changes
+nothing. Not here: reading it (`docs/recipes.md`).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from schemas.errors import IntegrityError
 from schemas.layout import EstateLayout, RunLayout
+from schemas.rule_row import RuleRow
+from schemas.shape import row_of, table_of
+from tasks.freeze import read_header
 from tasks.store import Store
 
+# Tables of a run's folder; `rules` is made of its plan.
 TABLES = ("outcomes", "occurrences", "rule_results", "findings", "dead_letters", "quarantine")
 PARTITION = ("estate", "run_date")
 
@@ -52,6 +58,13 @@ def export_runs(store: Store, output: Store, since: str | None, to: str | None) 
     return Exported(tuple(written), rows, left_out)
 
 
+def _rules(store: Store, run: RunLayout, day: str) -> pa.Table:
+    """Return the rules that the run's engine had: rule results name them, criteria stand only here."""
+    columns = {"estate": run.estate, "run_id": run.run_id, "run_date": day}
+    rules = read_header(store, run).engine.rules
+    return table_of("rule", [columns | row_of(RuleRow.of(info)) for info in rules])
+
+
 def _day_of(store: Store, run: RunLayout) -> str:
     return str(store.read_json(run.file("verdict.json"))["provenance"]["planned_at"])[:10]
 
@@ -65,6 +78,7 @@ def _export_run(store: Store, output: Store, run: RunLayout, day: str) -> int:
         if digest != document["tables"][f"{name}.parquet"]["sha256"]:
             raise IntegrityError(key, "is not the file that the verdict names")
         tables[name] = table
+    tables["rules"] = _rules(store, run, day)
     for name, table in tables.items():
         key = f"{name}/estate={run.estate}/run_date={day}/{run.run_id}.parquet"
         output.write_table(key, table.drop_columns(list(PARTITION)))

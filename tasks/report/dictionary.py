@@ -44,6 +44,7 @@ FILES = (
         ("decision", "standing", "suppressed_by", "suppressed_until"), "gate")),
     Described("runs/RUN_ID/dead_letters.parquet", "dead_letter", "converge", _from_plan(is_accepted="policy")),
     Described("runs/RUN_ID/quarantine.parquet", "quarantine", "collect, converge", {}),
+    Described("rules, only in a dataset that `fanfold export` wrote", "rule", "export, from the plan", {}),
     Described("history/RUN_ID.parquet", "sample", "learn", {}),
     Described("timings.parquet", "timing", "learn", {}),
 )

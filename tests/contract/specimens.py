@@ -15,6 +15,7 @@ from schemas.history import Sample
 from schemas.manifest import SourceFailure
 from schemas.outcome import Outcome, OutcomeKind
 from schemas.plan import Excluded
+from schemas.rule_row import RuleRow
 from schemas.shape import row_of
 from schemas.verdict import (
     CellCount,
@@ -58,6 +59,7 @@ RESULT = replace(results(ROUTE)[0], impact="critical")
 RECORDS: Mapping[str, object] = {
     "outcome": OUTCOME, "occurrence": occurrence(ROUTE), "rule_result": RESULT, "plan_route": ROUTE, "sample": SAMPLE,
     "finding": FINDING, "dead_letter": LETTER, "quarantine": QUARANTINED,
+    "rule": RuleRow("image-alt", True, ("wcag2a", "wcag111"), ("1.1.1",), "Images have text"),
 }
 
 

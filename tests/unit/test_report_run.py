@@ -248,7 +248,7 @@ def test_a_dataset_holds_each_run_once_however_often_it_is_written(store, tmp_pa
     exported = export_runs(store, Store(str(output)), "2026-10-01", "2026-11-30")
     once = dataset_files(output)
     assert set(once) == {
-        f"{table}/estate=shop/run_date={day}/run-{day}.parquet" for table in TABLES for day in DAYS[1:]}
+        f"{table}/estate=shop/run_date={day}/run-{day}.parquet" for table in (*TABLES, "rules") for day in DAYS[1:]}
     assert exported.run_ids == tuple(f"shop/run-{day}" for day in DAYS[1:])
     assert exported.left_out == {"shop/open": "is not folded"}
     export_runs(store, Store(str(output)), None, "2026-10-31")
