@@ -26,7 +26,10 @@ SNAPSHOT = {"policy.yaml": b"{}\n", "suppressions.yaml": b"suppressions: []\n"}
 def planned_run(store: Store, plan: Plan, run_id: str, day: str) -> tuple[Plan, RunLayout]:
     """Freeze a plan as a run of a day, not folded."""
     run = EstateLayout(plan.header.estate).run(run_id)
-    dated = Plan(replace(plan.header, run_id=run_id, created_at=f"{day}T08:00:00Z"), plan.routes).sealed()
+    shards = tuple(replace(load, load_ms=sum(row.load_ms for row in plan.routes if row.shard_index == load.shard_index))
+                   for load in plan.header.shards)
+    header = replace(plan.header, run_id=run_id, created_at=f"{day}T08:00:00Z", shards=shards)
+    dated = Plan(header, plan.routes).sealed()
     write_plan(store, run, dated, SNAPSHOT)
     return dated, run
 
