@@ -4,8 +4,10 @@ Here: values of secret parameters, user info, and the secrets that the process w
 privacy (`path.js`).
 """
 
+import json
 import re
 from collections.abc import Iterable
+from html import escape
 from urllib.parse import quote, quote_plus
 
 from schemas.address import HIDDEN
@@ -24,10 +26,10 @@ class Redactor:
         names = "|".join(re.escape(name).replace(r"\*", r"[^=&;#\s\"'<>]*") for name in secret_parameters)
         self._parameter = re.compile(rf"([?&;#](?:{names or '(?!)'})(?:=|%3D))[^&;#\s\"'<>]+", re.IGNORECASE)
         self._user_info = re.compile(r"(//)[^/?#@\s\"'<>]+@")
-        spellings = {spelling for secret in secrets if len(secret) >= SHORTEST_SECRET
-                     for spelling in (secret, quote(secret, safe=""), quote(secret), quote_plus(secret))}
+        hidden = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
+        spellings = {spelling for secret in hidden for spelling in _spellings(secret)}
         longest_first = sorted(spellings, key=lambda text: (-len(text), text))
-        self._secret = re.compile("|".join(map(re.escape, longest_first))) if spellings else None
+        self._secret = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if spellings else None
 
     def __call__(self, text: str) -> str:
         """Return a text without secrets."""
@@ -36,6 +38,12 @@ class Redactor:
         if "=" in text or "%3" in text:
             text = self._parameter.sub(rf"\1{HIDDEN}", text)
         return self._user_info.sub(rf"\1{HIDDEN}@", text) if "@" in text else text
+
+
+def _spellings(secret: str) -> tuple[str, ...]:
+    """Return a secret as it stands in texts, addresses, markup and JSON."""
+    return (secret, quote(secret, safe=""), quote(secret), quote_plus(secret), escape(secret),
+            escape(secret, quote=False), json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
 
 
 def fit(text: str | None, limit: int) -> str | None:

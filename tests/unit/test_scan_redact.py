@@ -5,7 +5,7 @@ import pytest
 from schemas.settings import SECRET_PARAMETERS
 from tasks.scan.redact import Redactor, fit
 
-REDACT = Redactor((*SECRET_PARAMETERS, "x-*"), ["p@ss word/1", "abc"])
+REDACT = Redactor((*SECRET_PARAMETERS, "x-*"), ["p@ss word/1", "abc", 'x"y&<z>'])
 CASES = {
     "https://h.test/?token=abc123&page=2": "https://h.test/?token=***&page=2",
     "https://h.test/?page=2&API_KEY=abc": "https://h.test/?page=2&API_KEY=***",
@@ -18,6 +18,9 @@ CASES = {
     "Welcome p@ss word/1!": "Welcome ***!",
     "/q?v=p%40ss%20word%2F1": "/q?v=***",
     "/q?v=p%40ss+word%2F1": "/q?v=***",
+    "/q?v=p%40ss%20word%2f1&P@SS+word": "/q?v=***&P@SS+word",
+    '<p title="x&quot;y&amp;&lt;z&gt;">x"y&amp;&lt;z&gt;</p>': '<p title="***">***</p>',
+    '["x\\"y&<z>"]': '["***"]',
     "mail me@h.test or read //cdn.test/a@2x.png": "mail me@h.test or read //cdn.test/a@2x.png",
     "abc is too short to hide": "abc is too short to hide",
 }
