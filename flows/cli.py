@@ -15,7 +15,9 @@ from typing import Annotated, Any
 import typer
 
 from flows.automations import automations
+from flows.gate_commands import baseline_group, gate, suppressions
 from flows.server_commands import down, up
+from flows.settings_commands import doctor, settings
 from schemas.errors import AuditError, ContractError
 from schemas.verdict import ExitCode
 
@@ -133,9 +135,14 @@ def resume(run_id: RunId, rescan: Rescan = None, store: StoreAt = None, shards_a
         return run_audit({"source": header.source, "run_id": header.run_id, "rescan": rescan or []})
 
 
+app.command()(settings)
+app.command()(doctor)
 app.command()(up)
 app.command()(down)
 app.add_typer(automations, name="automations")
+app.command()(gate)
+app.command("suppressions")(suppressions)
+app.add_typer(baseline_group, name="baseline")
 
 
 def set_flags(**flags: object) -> None:

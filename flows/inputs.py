@@ -1,45 +1,29 @@
 """Everything that a plan is made from, read at once, so that bad input is reported at once.
 
-Here: which files a request names, their defaults, and gathering their offences. Not here: reading formats
-(`tasks/load`), judging (`tasks/gate`).
+Here: which files a request names, and their defaults; those that a run is judged by are read in `judged.py`. Not here:
+reading formats (`tasks/load`), judging (`tasks/gate`).
 """
 
 import os
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import TypeVar
 from urllib.parse import urlsplit
 
+from flows.gathering import Gathering
+from flows.judged import Judged, read_judged
 from flows.request import AuditRequest
-from schemas.baseline import Baseline, missing_baseline, parse_baseline
 from schemas.engine import EngineBuild
-from schemas.errors import ContractError, IntegrityError, Offence
+from schemas.errors import ContractError, IntegrityError
 from schemas.history import Sample, TimingHistory
 from schemas.layout import EstateLayout, id_offence
 from schemas.manifest import Manifest
-from schemas.policy import Policy, parse_policy
 from schemas.settings import Settings
-from schemas.suppression import Suppression, parse_suppressions
-from tasks.freeze import BASELINE_FILE, POLICY_FILE, SUPPRESSIONS_FILE
 from tasks.learn import fold_timings, merge_histories, merge_plain, samples_from_rows, timings_from_rows
-from tasks.load import load_manifest, load_timings, load_yaml
+from tasks.load import load_manifest, load_timings
 from tasks.scan.credentials import Credentials
 from tasks.scan.engine import read_engine
-from tasks.store import Store, read_source
-
-Loaded = TypeVar("Loaded")
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What a run is judged by, and the bytes that are kept beside it."""
-
-    policy: Policy
-    suppressions: tuple[Suppression, ...]
-    baseline: Baseline | None
-    snapshot: dict[str, bytes]
+from tasks.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +35,6 @@ class Inputs:
     history: TimingHistory
     engine: EngineBuild
     judged: Judged
-
-
-class Gathering:
-    """Runs readers one after another and keeps their offences, so that all are reported together."""
-
-    def __init__(self) -> None:
-        self.offences: list[Offence] = []
-
-    def take(self, read: Callable[[], Loaded]) -> Loaded | None:
-        """Return what a reader gives, or None after an offence."""
-        try:
-            return read()
-        except ContractError as error:
-            self.offences += error.offences
-            return None
-
-    def check(self) -> None:
-        """Raise what was gathered, if anything was."""
-        if self.offences:
-            raise ContractError(self.offences)
 
 
 def read_inputs(request: AuditRequest, settings: Settings, store: Store, now: str) -> Inputs:
@@ -109,53 +73,6 @@ def name_estate(request: AuditRequest, settings: Settings, manifest: Manifest | 
     if offence:
         raise ContractError([offence])
     return given
-
-
-def read_judged(
-    request: AuditRequest, settings: Settings, store: Store, estate: str, engine: EngineBuild | None
-) -> Judged:
-    """Read policy, suppressions and baseline, each by name or by default.
-
-    Raises:
-        ContractError: offences of all three.
-    """
-    gathering = Gathering()
-    rules = {rule.rule for rule in engine.rules} if engine else None
-    snapshot: dict[str, bytes] = {}
-
-    def read(name: str, path: str | None) -> bytes:
-        snapshot[name] = read_source(path) if path else b"{}\n"
-        return snapshot[name]
-
-    policy_path = request.path("policy") or settings.policy
-    policy = gathering.take(lambda: parse_policy(
-        load_yaml(read(POLICY_FILE, policy_path), policy_path or "default policy"), policy_path or "default policy",
-        rules))
-    suppressions_path = request.path("suppressions") or settings.suppressions
-    suppressions = gathering.take(lambda: parse_suppressions(
-        load_yaml(read(SUPPRESSIONS_FILE, suppressions_path), suppressions_path or "no suppressions"),
-        suppressions_path or "no suppressions", rules))
-    baseline = gathering.take(lambda: (read_baseline(request.path("baseline"), store, estate, snapshot),))
-    gathering.check()
-    assert policy is not None and suppressions is not None and baseline is not None
-    return Judged(policy, suppressions, baseline[0], snapshot)
-
-
-def read_baseline(path: str | None, store: Store, estate: str, snapshot: dict[str, bytes]) -> Baseline | None:
-    """Read the baseline: the named file, else the estate's own, else none.
-
-    Raises:
-        ContractError: a named baseline is absent, or it breaks its schema.
-    """
-    key = EstateLayout(estate).baseline
-    try:
-        data = read_source(path) if path else store.read(key)
-    except FileNotFoundError:
-        return None
-    except ContractError:
-        raise missing_baseline(path or key) from None
-    snapshot[BASELINE_FILE] = data
-    return parse_baseline(data.decode("utf-8", "replace"), path or key)
 
 
 def read_history(request: AuditRequest, settings: Settings, store: Store, estate: str) -> TimingHistory:

@@ -11,29 +11,24 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from flows.inputs import read_inputs, stored_history
+from flows.judged import stored_judged
+from flows.judging import gate_input, gather_run
 from flows.progress import in_words, listener
 from flows.report_run import folded_material, write_report
 from flows.request import AuditRequest
 from flows.runs import RunRef, check_same_run, find_run, last_full_run, ref_of
 from flows.settings import capacity_of, settings_in_force
-from schemas.baseline import parse_baseline
-from schemas.converged import Converged
+from schemas.baseline import usable_baseline
 from schemas.errors import ContractError, TransientError, bad_input
-from schemas.evidence import Evidence
-from schemas.gate_input import GateInput
-from schemas.layout import EstateLayout, RunLayout, id_offence
+from schemas.layout import EstateLayout, id_offence
 from schemas.plan import Plan
-from schemas.policy import parse_policy
 from schemas.settings import Settings
-from schemas.suppression import parse_suppressions
 from schemas.verdict import ExitCode, Verdict
-from tasks.collect import collect
 from tasks.commit import Shelf
-from tasks.converge import converge
-from tasks.freeze import BASELINE_FILE, POLICY_FILE, SUPPRESSIONS_FILE, read_header, read_plan, write_plan
+from tasks.freeze import read_header, write_plan
 from tasks.gate import decide_verdict
 from tasks.learn import fold_timings, samples_of, timing_rows
-from tasks.load import environment_warnings, load_yaml
+from tasks.load import environment_warnings
 from tasks.normalize import normalize
 from tasks.plan import PlanRequest, make_plan
 from tasks.publish import Publication, publish
@@ -41,7 +36,7 @@ from tasks.scan.browser import find_browser
 from tasks.scan.credentials import Credentials, check_access
 from tasks.scan.order import ShardOrder
 from tasks.scan.watch import ShardReport, next_attempt_name, watch_shard
-from tasks.store import Store, digest_of
+from tasks.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +141,7 @@ def make_new_plan(
         in_flight=capacity.in_flight, accepted=accepted,
         last_full_run_id=last.run_id if last else None, last_full_route_count=last.route_count if last else None,
     ))
+    usable_baseline(inputs.judged.baseline, policy.baseline, plan.header, inputs.judged.baseline_subject)
     return plan, inputs.judged.snapshot
 
 
@@ -183,39 +179,19 @@ def fold_run(ref: RunRef, shard_faults: Sequence[str] = ()) -> Verdict:
         IntegrityError: the plan of the run is broken.
     """
     store, layout = Store(ref.store), EstateLayout(ref.estate)
-    plan = read_plan(store, ref.layout)
-    evidence = collect(store, ref.layout, plan)
-    converged = converge(plan, evidence)
+    gathered = gather_run(store, ref.layout)
+    plan, evidence, converged = gathered.plan, gathered.evidence, gathered.converged
     listener().stage(f"folded {len(converged.outcomes)} routes, {len(converged.findings)} findings")
     samples = samples_of(converged.outcomes, ref.run_id)
     known, run_ids = stored_history(store, layout)
     earlier = [sample for sample in known.samples if sample.run_id != ref.run_id]
-    verdict = decide_verdict(gate_input(store, ref.layout, plan, converged, evidence, shard_faults))
+    judged = stored_judged(store, ref.layout, plan.header.engine)
+    verdict = decide_verdict(gate_input(gathered, judged, utc_now(), shard_faults))
     write_report(store, ref.layout, folded_material(store, ref.layout, plan, evidence, converged, verdict))
     publish(store, ref.layout, Publication(
         plan, evidence, converged, verdict, samples, timing_rows(fold_timings([*earlier, *samples])),
         sorted(run_ids | {ref.run_id})))
     return verdict
-
-
-def gate_input(
-    store: Store, run: RunLayout, plan: Plan, converged: Converged, evidence: Evidence, shard_faults: Sequence[str] = ()
-) -> GateInput:
-    """Put together what a run is judged by: the snapshot that was frozen with its plan."""
-    rules = {rule.rule for rule in plan.header.engine.rules}
-    files = {name: store.read(run.file(name)) for name in (POLICY_FILE, SUPPRESSIONS_FILE)}
-    if store.exists(run.file(BASELINE_FILE)):
-        files[BASELINE_FILE] = store.read(run.file(BASELINE_FILE))
-    baseline = files.get(BASELINE_FILE)
-    return GateInput(
-        plan=plan, converged=converged, receipts=evidence.receipts, now=utc_now(),
-        policy=parse_policy(load_yaml(files[POLICY_FILE], POLICY_FILE), POLICY_FILE, rules),
-        suppressions=parse_suppressions(
-            load_yaml(files[SUPPRESSIONS_FILE], SUPPRESSIONS_FILE), SUPPRESSIONS_FILE, rules),
-        baseline=parse_baseline(baseline.decode(), BASELINE_FILE) if baseline is not None else None,
-        digests={name.partition(".")[0]: digest_of(data) for name, data in files.items()},
-        stray_attempts=evidence.stray_attempts, shard_faults=tuple(shard_faults),
-    )
 
 
 def budget_left_ms(run: PlannedRun, now: str) -> int | None:

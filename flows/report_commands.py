@@ -150,20 +150,18 @@ def prune(keep: Keep = None, older_than: OlderThan = None, dry_run: DryRun = Fal
 
 
 def _material_of(store: "Store", run: "RunLayout") -> "ReportMaterial":
-    from flows.journey import gate_input
+    from flows.journey import utc_now
+    from flows.judged import stored_judged
+    from flows.judging import gate_input, gather_run
     from flows.report_run import folded_material, stored_material
-    from tasks.collect import collect
-    from tasks.converge import converge
-    from tasks.freeze import read_plan
     from tasks.gate import decide_verdict
 
     if store.exists(run.file("verdict.json")):
         return stored_material(store, run)
-    plan = read_plan(store, run)  # interrupted before it was folded: what the shards left so far is shown
-    evidence = collect(store, run, plan)
-    converged = converge(plan, evidence)
-    verdict = decide_verdict(gate_input(store, run, plan, converged, evidence))
-    return folded_material(store, run, plan, evidence, converged, verdict)
+    gathered = gather_run(store, run)  # interrupted before it was folded: what the shards left so far is shown
+    judged = stored_judged(store, run, gathered.plan.header.engine)
+    verdict = decide_verdict(gate_input(gathered, judged, utc_now()))
+    return folded_material(store, run, gathered.plan, gathered.evidence, gathered.converged, verdict)
 
 
 def _check_day(name: str, day: str | None) -> None:

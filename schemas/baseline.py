@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from schemas.errors import ContractError, Offence, bad_input
+from schemas.format_version import check_not_newer
 from schemas.occurrence import FINGERPRINT_VERSION
 from schemas.plan import PlanHeader
 from schemas.shape import offences_in
@@ -76,20 +77,22 @@ def parse_baseline(text: str, subject: str) -> Baseline:
     """Read `baseline.json`.
 
     Raises:
-        ContractError: not JSON (a truncated file), an unknown version, or an offence against its schema.
+        ContractError: not JSON (a truncated file), a newer version, or an offence against its schema.
     """
     try:
         document = json.loads(text)
     except ValueError as error:
         raise bad_input(subject, f"is not JSON ({error}); it may have been cut off", "a baseline",
-                        "Take it from version control, or write it anew with `fanfold baseline update`.") from None
+                        "Take it from version control, or write it with `fanfold baseline update --anew`.") from None
+    check_not_newer(document, BASELINE_FORMAT, subject)
     if offences := offences_in("baseline", document, subject):
         raise ContractError(offences)
     findings = tuple(sorted((KnownFinding(**known) for known in document["findings"]), key=_order))
     keys = [(known.fingerprint, known.is_violation) for known in findings]
     if len(set(keys)) != len(keys):
         raise bad_input(subject, "a fingerprint is listed twice", "one entry for each fingerprint",
-                        "Two versions may have been merged by hand: write it anew with `fanfold baseline update`.")
+                        "Two versions may have been merged by hand: write it anew with `fanfold baseline update "
+                        "--anew`.")
     return Baseline(
         estate=document["estate"], run_id=document["run_id"], date=document["date"], identity=document["identity"],
         fingerprint_version=document["fingerprint_version"], engine_version=document["engine"]["version"],
@@ -117,6 +120,26 @@ def check_comparable(baseline: Baseline, header: PlanHeader, subject: str = "bas
                  for name in sorted({*now, *baseline.identity}) if now.get(name) != baseline.identity.get(name)]
     if offences:
         raise ContractError(offences)
+
+
+def usable_baseline(
+    baseline: Baseline | None, wanted: str, header: PlanHeader, subject: str = "baseline.json"
+) -> Baseline | None:
+    """Return the baseline that a policy lets a run be compared with, if there is one.
+
+    Args:
+        wanted: the policy's word: `if_present`, `required` or `none`. header: of the run's plan.
+
+    Raises:
+        ContractError: it cannot be compared with the run, or the policy requires one and there is none.
+    """
+    if wanted == "none":
+        return None
+    if baseline is None and wanted == "required":
+        raise missing_baseline(subject)
+    if baseline is not None:
+        check_comparable(baseline, header, subject)
+    return baseline
 
 
 def missing_baseline(subject: str) -> ContractError:

@@ -25,10 +25,13 @@ from schemas.cells import (
 from schemas.coverage_rules import Accepted, CoverageRules, Hygiene
 from schemas.errors import ContractError, Offence
 from schemas.finding import UNKNOWN_IMPACT
+from schemas.format_version import check_not_newer
 from schemas.outcome import OutcomeKind
 from schemas.pattern import Pattern
 from schemas.shape import offences_in
 from schemas.standard import BEST_PRACTICE_TAG, tags_of
+
+POLICY_FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,7 @@ def parse_policy(document: object, subject: str, engine_rules: Collection[str] |
         ContractError: all offences: shape, unknown rules, patterns, a policy that gates nothing.
     """
     document = plain_dates({} if document is None else document)
+    check_not_newer(document, POLICY_FORMAT, subject)
     offences = offences_in("policy", document, subject)
     if offences or not isinstance(document, dict):
         raise ContractError(offences)

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from schemas.errors import ContractError, Offence
+from schemas.format_version import check_not_newer
 from schemas.pattern import Pattern
 from schemas.policy import plain_dates, unknown_rule
 from schemas.shape import offences_in
+
+SUPPRESSIONS_FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ def parse_suppressions(document: object, subject: str, engine_rules: Collection[
         ContractError: all offences: shape, unknown rules, patterns, one agreement written twice.
     """
     document = plain_dates({} if document is None else document)
+    check_not_newer(document, SUPPRESSIONS_FORMAT, subject)
     offences = offences_in("suppressions", document, subject)
     if offences or not isinstance(document, dict):
         raise ContractError(offences)

@@ -12,6 +12,7 @@ from schemas.counts import CellCount as CellCount
 from schemas.counts import Coverage, GroupCoverage, Regression, SuppressionUse
 from schemas.errors import ContractError
 from schemas.finding import Finding
+from schemas.format_version import read_older
 from schemas.shape import offences_in
 
 VERDICT_FORMAT = 1
@@ -139,8 +140,9 @@ def from_document(document: Mapping[str, Any], subject: str = "verdict.json") ->
     """Read a stored verdict (without its findings, which are rows of a table).
 
     Raises:
-        ContractError: the document breaks its schema.
+        ContractError: the document breaks its schema. IntegrityError: it is of a newer version.
     """
+    document = read_older("verdict", document, VERDICT_FORMAT, subject)
     if offences := offences_in("verdict", document, subject):
         raise ContractError(offences)
     coverage = dict(document["coverage"])

@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.errors import IntegrityError
+from schemas.format_version import complete_table, read_older
 from schemas.layout import ATTEMPT_PATTERN, TRIPLE_KINDS, RunLayout
-from schemas.receipt import EndedBy, Receipt, TripleRef
-from schemas.shape import arrow_schema, faults_in, offences_in
+from schemas.receipt import RECEIPT_FORMAT, EndedBy, Receipt, TripleRef
+from schemas.shape import faults_in, offences_in
 from tasks.store import Store
 
 ROW_SCHEMAS = {"occurrences": "occurrence", "rule_results": "rule_result", "outcomes": "outcome"}
@@ -150,6 +151,7 @@ def read_receipt(shelf: Shelf, attempt_name: str) -> Receipt | None:
         document = shelf.store.read_json(key)
     except FileNotFoundError:
         return None
+    document = read_older("receipt", document, RECEIPT_FORMAT, key)
     offences = offences_in("receipt", document, key)
     if offences:
         raise IntegrityError(key, "; ".join(offence.fault for offence in offences[:3]))
@@ -179,6 +181,4 @@ def _read(shelf: Shelf, attempt_name: str, kind: str, number: int) -> tuple[pa.T
         table, footer, digest = shelf.store.read_table(key)
     except FileNotFoundError:
         raise IntegrityError(key, "is missing") from None
-    if table.schema != arrow_schema(ROW_SCHEMAS[kind]):
-        raise IntegrityError(key, f"columns are not those of {ROW_SCHEMAS[kind]}.schema.json")
-    return table, footer, digest
+    return complete_table(ROW_SCHEMAS[kind], table, footer, key), footer, digest

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from schemas.errors import IntegrityError
+from schemas.format_version import complete_table, read_older
 from schemas.layout import RunLayout
-from schemas.plan import Plan, PlanHeader, PlannedRoute, header_of
+from schemas.plan import PLAN_FORMAT, Plan, PlanHeader, PlannedRoute, header_of
 from schemas.shape import offences_in, record_of, row_of, table_of
 from tasks.store import Store
 
@@ -39,10 +40,10 @@ def read_header(store: Store, run: RunLayout) -> PlanHeader:
 
     Raises:
         FileNotFoundError: no plan was committed.
-        IntegrityError: it breaks its schema.
+        IntegrityError: it breaks its schema, or is of a newer version.
     """
     key = run.file("plan.json")
-    document = store.read_json(key)
+    document = read_older("plan", store.read_json(key), PLAN_FORMAT, key)
     offences = offences_in("plan", document, key)
     if offences:
         raise IntegrityError(key, "; ".join(map(str, offences[:3])))
@@ -60,6 +61,7 @@ def read_plan(store: Store, run: RunLayout) -> Plan:
     table, footer, _ = store.read_table(run.file("plan.parquet"))
     if footer.get("plan_id") != header.plan_id:
         raise IntegrityError(run.file("plan.parquet"), "is of another plan than plan.json")
+    table = complete_table("plan_route", table, footer, run.file("plan.parquet"))
     plan = Plan(header, tuple(record_of(PlannedRoute, row) for row in table.to_pylist()))
     plan.check()
     return plan

@@ -20,6 +20,7 @@ from schemas.shape import row_of, table_of
 from schemas.verdict import Verdict, VerdictKind, to_document
 from tasks.store import Store
 
+LATEST_FORMAT = 1
 REPLAY_FIELDS = ("url", "auth", "journey", "priority", "owner", "tags", "ready")
 
 
@@ -68,8 +69,8 @@ def _latest(publication: Publication) -> dict[str, object]:
     is_whole = header.scope == "full" and publication.verdict.kind is not VerdictKind.INCOMPLETE
     full = ((header.run_id, header.route_count) if is_whole
             else (header.last_full_run_id, header.last_full_route_count))
-    return {"run_id": header.run_id, "created_at": header.created_at, "last_full_run_id": full[0],
-            "last_full_route_count": full[1]}
+    return {"format_version": LATEST_FORMAT, "run_id": header.run_id, "created_at": header.created_at,
+            "last_full_run_id": full[0], "last_full_route_count": full[1]}
 
 
 def publish_verdict_beside(store: Store, run: RunLayout, verdict: Verdict, stored: Mapping[str, object]) -> str:

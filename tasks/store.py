@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from schemas.errors import IntegrityError, bad_input
+from schemas.format_version import TABLE_FORMAT, VERSION_KEY, newer_fault
 
 FOOTER = b"fanfold"
 ROW_GROUP_ROWS = 50_000
@@ -102,21 +103,28 @@ class Store:
             The table without its metadata, our footer (empty without one), and the digest of the file.
 
         Raises:
-            IntegrityError: the file is no Parquet.
+            IntegrityError: the file is no Parquet, or of a newer version than this program reads.
         """
         data = self.read(key)
         try:
             table = pq.read_table(io.BytesIO(data))
         except (pa.ArrowException, OSError) as error:
             raise IntegrityError(key, f"is no Parquet file ({str(error).splitlines()[0][:200]})") from None
-        footer = json.loads((table.schema.metadata or {}).get(FOOTER, b"{}"))
+        footer = _footer_of(table, key)
+        if fault := newer_fault(footer, TABLE_FORMAT):
+            raise IntegrityError(key, fault)
         return table.replace_schema_metadata(None), footer, digest_of(data)
 
     def write_table(self, key: str, table: pa.Table, footer: Mapping[str, object] | None = None) -> str:
-        """Write a Parquet file and return its digest."""
+        """Write a Parquet file and return its digest.
+
+        Args:
+            footer: what the file says of itself; its format version is ours unless it says another (a table that was
+                read, changed, and is written again).
+        """
         buffer = io.BytesIO()
-        if footer:
-            table = table.replace_schema_metadata({FOOTER: json.dumps(footer, sort_keys=True).encode()})
+        said = json.dumps({VERSION_KEY: TABLE_FORMAT, **(footer or {})}, sort_keys=True)
+        table = table.replace_schema_metadata({FOOTER: said.encode()})
         pq.write_table(table, buffer, compression="zstd", row_group_size=ROW_GROUP_ROWS)
         return self.write(key, buffer.getvalue())
 
@@ -162,6 +170,16 @@ def read_source(path: str) -> bytes:
 def concat(tables: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
     """Put tables of one schema together, also none."""
     return pa.concat_tables(tables) if tables else schema.empty_table()
+
+
+def _footer_of(table: pa.Table, key: str) -> dict[str, Any]:
+    try:
+        footer = json.loads((table.schema.metadata or {}).get(FOOTER, b"{}"))
+    except ValueError:
+        footer = None
+    if not isinstance(footer, dict):
+        raise IntegrityError(key, "has a footer that is no JSON object")
+    return footer
 
 
 def _replace_file(path: Path, data: bytes, is_durable: bool) -> None:

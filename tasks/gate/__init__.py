@@ -9,7 +9,7 @@ Not here: files, clocks, Prefect. Pure: the same input gives the same verdict. N
 from collections import Counter
 from dataclasses import replace
 
-from schemas.baseline import check_comparable, missing_baseline
+from schemas.baseline import usable_baseline
 from schemas.gate_input import GateInput
 from schemas.verdict import EXIT_CODES, FLOW_STATES, Reason, Verdict, VerdictKind, Weight
 from tasks.gate.baseline import diff_baseline, make_baseline, prune_baseline
@@ -40,7 +40,7 @@ def decide_verdict(given: GateInput) -> Verdict:
     Raises:
         ContractError: a baseline that cannot be compared with the run, or one that the policy requires and is absent.
     """
-    given = _with_usable_baseline(given)
+    given = replace(given, baseline=usable_baseline(given.baseline, given.policy.baseline, given.plan.header))
     holes = find_holes(given)
     suppressed = apply_suppressions(given)
     changes = compare_with_baseline(given, given.baseline) if given.baseline else None
@@ -68,16 +68,6 @@ def decide_verdict(given: GateInput) -> Verdict:
         regression=sum_changes(changes, given, given.baseline, new_on_clean)
         if changes is not None and given.baseline else None,
         suppressions=uses, provenance=provenance_of(given, uses), findings=findings)
-
-
-def _with_usable_baseline(given: GateInput) -> GateInput:
-    if given.policy.baseline == "none":
-        return replace(given, baseline=None)
-    if given.baseline is None and given.policy.baseline == "required":
-        raise missing_baseline("baseline.json")
-    if given.baseline is not None:
-        check_comparable(given.baseline, given.plan.header)
-    return given
 
 
 def _as_policy_says(given: GateInput, reasons: list[Reason]) -> list[Reason]:

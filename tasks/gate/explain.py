@@ -5,11 +5,12 @@ Here: the answer as rows. Not here: printing them (`flows/`). It repeats no judg
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from schemas.baseline import usable_baseline
 from schemas.converged import is_owed
 from schemas.errors import bad_input
 from schemas.finding import Decision
@@ -61,7 +62,7 @@ def explain_route(given: GateInput, route: str) -> tuple[RouteExplanation, ...]:
         route: address (identity, fetched or another spelling), key as text, or `task_id`.
 
     Raises:
-        ContractError: the plan has no such route.
+        ContractError: the plan has no such route, or the baseline cannot be compared with the run.
     """
     keys = {row.task_id for row in given.plan.routes
             if route in (row.task_id, row.route, row.url, str(row.key), *row.aliases)}
@@ -70,6 +71,7 @@ def explain_route(given: GateInput, route: str) -> tuple[RouteExplanation, ...]:
         near = [row.route for row in given.plan.routes if route in row.route][:NEAREST]
         raise bad_input("--explain", f"the plan has no route `{route}`", "an address of the manifest",
                         f"Near: {', '.join(near)}" if near else "")
+    given = replace(given, baseline=usable_baseline(given.baseline, given.policy.baseline, given.plan.header))
     changes = compare_with_baseline(given, given.baseline) if given.baseline else None
     clean = clean_routes(given, given.baseline) if given.baseline else frozenset()
     judged: dict[str, list[Judged]] = defaultdict(list)

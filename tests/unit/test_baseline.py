@@ -13,6 +13,7 @@ from schemas.baseline import (
     identity_of_plan,
     parse_baseline,
     to_baseline_text,
+    usable_baseline,
 )
 from schemas.errors import ContractError
 from schemas.settings import IdentitySwitches
@@ -49,7 +50,7 @@ def test_every_cut_of_the_file_is_bad_input():
 
 
 @pytest.mark.parametrize(("old", "new", "said"), [
-    ('"format_version": 1', '"format_version": 2', "format_version"),
+    ('"format_version": 1', '"format_version": 2', "format version 2, .* up to 1"),
     ('"impact": "critical"', '"impact": "bad"', "impact"),
     (': 2', ': 0', "routes"), ('"estate": "shop",', "", "estate"), ('"rule": "image-alt"', '"rul": 1', "rule"),
     (': 2', ': NaN', "baseline.json"),
@@ -80,3 +81,14 @@ def test_what_cannot_be_compared_is_bad_input(changes, said):
 def test_secrets_are_no_part_of_an_identity():
     other = plan_of(route("/a"), identity=IdentitySwitches(secret_parameters=("other",)))
     check_comparable(MADE, other.header)
+
+
+def test_the_policy_says_whether_a_baseline_is_used():
+    other = replace(MADE, estate="blog")
+    assert [usable_baseline(*given, PLAN.header) for given in
+            ((MADE, "if_present"), (None, "if_present"), (MADE, "required"), (other, "none"), (None, "none"))] == [
+        MADE, None, MADE, None, None]
+    with pytest.raises(ContractError, match=r"old\.json: there is no baseline"):
+        usable_baseline(None, "required", PLAN.header, "old.json")
+    with pytest.raises(ContractError, match=r"old\.json: is of estate `blog`"):
+        usable_baseline(other, "if_present", PLAN.header, "old.json")

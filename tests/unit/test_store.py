@@ -1,9 +1,11 @@
 """The store: whole files in, whole files out, nothing outside its root."""
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from schemas.errors import ContractError, IntegrityError
+from schemas.format_version import TABLE_FORMAT
 from tasks.store import Store, digest_of, read_source
 
 
@@ -14,7 +16,8 @@ def store(tmp_path):
 
 def test_what_is_written_is_read(store):
     assert store.write("e/runs/r/file", b"abc") == digest_of(b"abc")
-    assert (store.read("e/runs/r/file"), store.exists("e/runs/r/file"), store.exists("e/other")) == (b"abc", True, False)
+    assert store.read("e/runs/r/file") == b"abc"
+    assert (store.exists("e/runs/r/file"), store.exists("e/other")) == (True, False)
 
 
 def test_writing_again_replaces(store):
@@ -52,7 +55,29 @@ def test_a_failed_write_leaves_the_old_file_and_no_temporary_one(store, tmp_path
 def test_tables_keep_rows_footer_and_digest(store):
     table = pa.table({"x": pa.array([1, 2], pa.int64())})
     digest = store.write_table("t.parquet", table, {"plan_id": "p"})
-    assert store.read_table("t.parquet") == (table, {"plan_id": "p"}, digest)
+    assert store.read_table("t.parquet") == (table, {"plan_id": "p", "format_version": TABLE_FORMAT}, digest)
+
+
+def test_a_table_that_is_written_again_keeps_its_version(store):
+    store.write_table("t.parquet", pa.table({"x": [1]}), {"format_version": 0})
+    table, footer, _ = store.read_table("t.parquet")
+    store.write_table("t.parquet", table, footer)
+    assert store.read_table("t.parquet")[1] == {"format_version": 0}
+
+
+def test_a_table_of_a_newer_version_is_refused_by_name(store):
+    store.write_table("t.parquet", pa.table({"x": [1]}), {"format_version": TABLE_FORMAT + 1})
+    with pytest.raises(IntegrityError, match=r"t\.parquet: has format version 2, .* reads versions up to 1"):
+        store.read_table("t.parquet")
+
+
+@pytest.mark.parametrize("footer", [b"[]", b"{", b"\xff"])
+def test_a_footer_that_is_no_object_is_named(store, footer, tmp_path):
+    table = pa.table({"x": [1]}).replace_schema_metadata({b"fanfold": footer})
+    (tmp_path / "store").mkdir()
+    pq.write_table(table, tmp_path / "store" / "t.parquet")
+    with pytest.raises(IntegrityError, match=r"t\.parquet: has a footer that is no JSON object"):
+        store.read_table("t.parquet")
 
 
 @pytest.mark.parametrize("cut", [0, 3, 20])
