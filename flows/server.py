@@ -92,7 +92,7 @@ def embedded_server() -> Iterator[str]:
         copy_template(home)
         environment = server_environment(home, free_port())
         guardian = subprocess.Popen(
-            [sys.executable, "-m", "flows.guardian", str(home / "server.log"), *START], env=environment,
+            [sys.executable, "-P", "-m", "flows.guardian", str(home / "server.log"), *START], env=environment,
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )
         assert guardian.stdin is not None

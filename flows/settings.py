@@ -27,10 +27,15 @@ def settings_in_force(flags: Mapping[str, object] | None = None) -> tuple[Settin
     Raises:
         ContractError: an unknown key or a wrong value, named with its file.
     """
-    path = Path(os.environ.get("FANFOLD_SETTINGS", SETTINGS_FILE))
+    path = settings_file()
     document = load_yaml(path.read_bytes(), str(path)) if path.is_file() else None
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     return load_settings(given, os.environ, document)
+
+
+def settings_file() -> Path:
+    """Return where the settings file is looked for; it need not be there."""
+    return Path(os.environ.get("FANFOLD_SETTINGS", SETTINGS_FILE))
 
 
 def capacity_of(settings: Settings) -> Capacity:

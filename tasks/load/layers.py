@@ -16,6 +16,8 @@ from schemas.shape import load_schema, offences_in
 
 PREFIX = "FANFOLD_"
 GROUPS: Mapping[str, type] = {"identity": IdentitySwitches, "scan": ScanSettings, "source": SourceSettings}
+MAPS = ("rules", "headers")
+UNITS_MS: Mapping[str, int] = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 TOGETHER = ("exclude", "scan.hosts", "scan.rules")
 
 Layer = Mapping[str, tuple[object, str]]  # by dotted key: the value, and what to call its place
@@ -31,6 +33,24 @@ def setting_keys() -> dict[str, str]:
         keys |= {f"{group}.{item.name.removesuffix('_ms')}": item.name for item in fields(kind)}
     del keys["scan.secret_parameters"]  # follows `identity.secret_parameters`: one list for both
     return keys
+
+
+def setting_value(settings: Settings, key: str) -> object:
+    """Return the value of a dotted key as the file would say it: times with their unit, lists and maps."""
+    group, _, _ = key.rpartition(".")
+    name = setting_keys()[key]
+    value = getattr(getattr(settings, group) if group else settings, name)
+    if name.endswith("_ms") and value is not None:
+        return duration_text(value)
+    if name in MAPS:
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def duration_text(milliseconds: int) -> str:
+    """Return a time in the largest unit that it is whole in: 90 000 is `90s`, 120 000 is `2m`."""
+    unit = next(unit for unit, size in reversed(list(UNITS_MS.items())) if milliseconds % size == 0)
+    return f"{milliseconds // UNITS_MS[unit]}{unit}"
 
 
 def flag_layer(flags: Mapping[str, object]) -> Layer:

@@ -18,6 +18,7 @@ from schemas.shape import offences_in
 from tasks.load.layers import (
     GROUPS,
     PREFIX,
+    UNITS_MS,
     environment_layer,
     file_layer,
     flag_layer,
@@ -29,7 +30,6 @@ from tasks.load.layers import (
 
 NOT_SETTINGS = ("FANFOLD_SECRET_", "FANFOLD_PROFILE_", "FANFOLD_SETTINGS", "FANFOLD_ROOT")  # read where they are used
 SECRET_HEADERS = ("authorization", "cookie", "proxy-authorization", "x-api-key")
-_UNITS_MS: Mapping[str, int] = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
 
 
@@ -83,7 +83,7 @@ def duration_ms(text: str) -> int:
     match = _DURATION.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is no time with its unit")
-    return round(float(match[1]) * _UNITS_MS[match[2]])
+    return round(float(match[1]) * UNITS_MS[match[2]])
 
 
 def _settings_of(values: Mapping[str, Any]) -> Settings:

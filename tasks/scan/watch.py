@@ -85,7 +85,8 @@ def watch_shard(
         TransientError: the process died. ContractError: it refused. CancelledError: `STOP` was set.
     """
     child = subprocess.Popen(
-        [sys.executable, "-m", "tasks.scan", *order.arguments()],
+        # -P: a folder `tasks` where the audit was started must not be taken for ours.
+        [sys.executable, "-P", "-m", "tasks.scan", *order.arguments()],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     )
     lines: queue.Queue[bytes | None] = queue.Queue()
