@@ -60,5 +60,6 @@ def as_request(values: Mapping[str, Any]) -> AuditRequest:
     try:
         return AuditRequest(**values)
     except ValidationError as error:
-        offences = [Offence(".".join(map(str, fault["loc"])), fault["msg"]) for fault in error.errors()]
+        offences = [Offence(".".join(map(str, fault["loc"])).replace("_", " "), f"{fault['input']!r} cannot be taken",
+                            fault["msg"]) for fault in error.errors()]
         raise ContractError(offences) from None

@@ -41,7 +41,14 @@ def run_audit(request: Mapping[str, Any]) -> int:
         _plan_first(asked, terminal)
         wait_until_healthy(address)
         with listening(terminal):
-            state = _run(asked)
+            try:
+                state = _run(asked)
+            except BaseException as error:
+                if isinstance(error, Exception):
+                    raise
+                # Prefect takes SIGTERM while a flow runs, ends it as Crashed and raises its own signal.
+                print(f"Interrupted. What was finished is kept: fanfold resume {asked.run_id}", file=sys.stderr)
+                return ExitCode.INCOMPLETE
     return _show(state, asked)
 
 

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 
@@ -90,21 +90,28 @@ async def scan_shard(order: ShardOrder, secret_values: Mapping[str, str]) -> int
     emit("started", {"open": len(work.together) + len(work.alone) + len(work.crashed), "routes": len(routes)})
     partial = Partial(shelf, order.attempt_name,
                       {"estate": order.estate, "run_id": order.run_id, "run_date": plan.header.created_at[:10]})
-    ended_by, launch_count = await _work_off(order, plan, build, shelf, partial, work, access)
-    kinds = {task_id: row.outcome for task_id, row in ledger.committed.items()}
-    kinds |= {task_id: outcome.outcome for task_id, outcome in partial.outcomes.items()}
-    receipt = Receipt(
-        plan_id=plan.header.plan_id, run_id=order.run_id, shard_index=order.shard_index,
-        attempt=attempt_number(order.attempt_name), attempt_name=order.attempt_name, flow_attempt=order.flow_attempt,
-        program_version=version("fanfold"), engine_version=plan.header.engine.version,
-        engine_digest=plan.header.engine.digest, options_digest=plan.header.engine.options_digest,
-        browser_version=build.version, triples=(*ledger.triples, *partial.triples), ended_by=ended_by,
-        started_at=started_at, ended_at=_utc_now(), planned_ms=sum(route.load_ms for route in routes),
-        actual_ms=round((time.monotonic() - began) * 1000), launch_count=launch_count,
-        outcome_counts=dict(Counter(kind.value for kind in kinds.values())),
-    )
-    write_receipt(shelf, receipt)
-    return _report(receipt, routes, kinds)
+
+    def leave_receipt(ended_by: EndedBy, launch_count: int) -> int:
+        kinds = {task_id: row.outcome for task_id, row in ledger.committed.items()}
+        kinds |= {task_id: outcome.outcome for task_id, outcome in partial.outcomes.items()}
+        receipt = Receipt(
+            plan_id=plan.header.plan_id, run_id=order.run_id, shard_index=order.shard_index,
+            attempt=attempt_number(order.attempt_name), attempt_name=order.attempt_name,
+            flow_attempt=order.flow_attempt, program_version=version("fanfold"),
+            engine_version=plan.header.engine.version, engine_digest=plan.header.engine.digest,
+            options_digest=plan.header.engine.options_digest, browser_version=build.version,
+            triples=(*ledger.triples, *partial.triples), ended_by=ended_by, started_at=started_at, ended_at=_utc_now(),
+            planned_ms=sum(route.load_ms for route in routes),
+            actual_ms=round((time.monotonic() - began) * 1000), launch_count=launch_count,
+            outcome_counts=dict(Counter(kind.value for kind in kinds.values())),
+        )
+        write_receipt(shelf, receipt)
+        return _report(receipt, routes, kinds)
+
+    if work.is_empty:
+        return leave_receipt(EndedBy.FINISHED, 0)
+    return await _work_off(order, plan, build, ShardWorker(shelf, order.attempt_name, partial, _limits(order), emit),
+                           work, access, leave_receipt)
 
 
 def check_pinned(plan: Plan, browser: str | None) -> BrowserBuild:
@@ -141,22 +148,24 @@ def access_for(plan: Plan, work: Work, secret_values: Mapping[str, str]) -> Acce
 
 
 async def _work_off(
-    order: ShardOrder, plan: Plan, build: BrowserBuild, shelf: Shelf, partial: Partial, work: Work, access: Access
-) -> tuple[EndedBy, int]:
-    if work.is_empty:
-        return EndedBy.FINISHED, 0
+    order: ShardOrder, plan: Plan, build: BrowserBuild, worker: ShardWorker, work: Work, access: Access,
+    leave_receipt: Callable[[EndedBy, int], int],
+) -> int:
+    """Scan; the receipt is left before the browser is ended, for that may take its time."""
     stop = asyncio.Event()
     _stop_on_signal(stop)
     if order.is_watched:
         _stop_when_parent_is_gone(stop)
-    limits = Limits(LANES_PER_PLACE * order.in_flight, order.per_host, order.budget_ms)
     async with Browser(build, plan.header.scan) as browser:
         await prove_signed_in(browser, plan.header.scan, access)
         visitor = Visitor(browser, plan.header.scan, plan.header.engine, engine_source(plan.header.scan.engine_path),
                           RouteFinder(plan, access.resolve).find, order.in_flight, access)
-        worker = ShardWorker(shelf, order.attempt_name, partial, limits, visitor.visit, emit)
-        ended_by = await worker.run(work, stop)
-        return ended_by, browser.launch_count
+        ended_by = await worker.run(work, visitor.visit, stop)
+        return leave_receipt(ended_by, browser.launch_count)
+
+
+def _limits(order: ShardOrder) -> Limits:
+    return Limits(LANES_PER_PLACE * order.in_flight, order.per_host, order.budget_ms)
 
 
 def _report(receipt: Receipt, routes: tuple[PlannedRoute, ...], kinds: Mapping[str, OutcomeKind]) -> int:

@@ -42,55 +42,60 @@ class ShardWorker:
     """Scans the work of one attempt.
 
     Args:
-        visit: scans one route; never raises for what a page does.
         emit: sends a heartbeat line to whoever watches.
     """
 
-    def __init__(self, shelf: Shelf, attempt_name: str, partial: Partial, limits: Limits, visit: Visit,
-                 emit: Emit) -> None:
+    def __init__(self, shelf: Shelf, attempt_name: str, partial: Partial, limits: Limits, emit: Emit) -> None:
         self._shelf, self._attempt_name, self._partial = shelf, attempt_name, partial
-        self._limits, self._visit, self._emit = limits, visit, emit
+        self._limits, self._emit = limits, emit
         self._now_in_flight: set[str] = set()
         self._hosts: dict[str, asyncio.Semaphore] = {}
         self._flushed_at = self._began = time.monotonic()
         self._ended_by = EndedBy.FINISHED
 
-    async def run(self, work: Work, stop: asyncio.Event) -> EndedBy:
-        """Scan until the work is done, the budget is spent, or `stop` is set; then flush."""
+    async def run(self, work: Work, visit: Visit, stop: asyncio.Event) -> EndedBy:
+        """Scan until the work is done, the budget is spent, or `stop` is set; then flush.
+
+        Args:
+            visit: scans one route; never raises for what a page does.
+        """
         for route in work.crashed:
             self._keep(Visited(crashed_outcome(route, self._limits.in_flight)))
         stopping = asyncio.create_task(stop.wait())
         try:
-            await self._scan(work.together, self._limits.in_flight, stopping)
-            await self._scan(work.alone, 1, stopping)
+            await self._scan(work.together, visit, self._limits.in_flight, stopping)
+            await self._scan(work.alone, visit, 1, stopping)
         finally:
             stopping.cancel()
             self._flush()
         return self._ended_by
 
-    async def _scan(self, routes: Iterable[PlannedRoute], lane_count: int, stopping: asyncio.Task[bool]) -> None:
+    async def _scan(
+        self, routes: Iterable[PlannedRoute], visit: Visit, lane_count: int, stopping: asyncio.Task[bool]
+    ) -> None:
         waiting = deque(routes)
         if not waiting or stopping.done():
             return
-        lanes = [asyncio.create_task(self._lane(waiting)) for _ in range(min(lane_count, len(waiting)))]
+        lanes = [asyncio.create_task(self._lane(waiting, visit)) for _ in range(min(lane_count, len(waiting)))]
         everything = asyncio.ensure_future(asyncio.gather(*lanes))
         both: list[asyncio.Future[object]] = [everything, stopping]  # type: ignore[list-item]
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         if stopping.done() and not everything.done():
             self._ended_by = EndedBy.CANCELLED
+            self._flush()  # first: whoever stops us may not wait for the pages to close
             everything.cancel()
             await asyncio.gather(*lanes, return_exceptions=True)
             return
         await everything
 
-    async def _lane(self, waiting: deque[PlannedRoute]) -> None:
+    async def _lane(self, waiting: deque[PlannedRoute], visit: Visit) -> None:
         while waiting:
             if self._is_spent:
                 self._ended_by = EndedBy.RUN_BUDGET
                 return
             route = waiting.popleft()
             async with self._place_at_host(route), self._marked_in_flight(route):
-                visited = await self._visit(route, lambda phase, route=route: self._emit(  # type: ignore[misc]
+                visited = await visit(route, lambda phase, route=route: self._emit(  # type: ignore[misc]
                     "phase", {"task_id": route.task_id, "phase": phase}))
                 outcome = self._keep(visited)
             self._emit("ended", {"task_id": route.task_id, "outcome": outcome.outcome.value, "reason": outcome.reason,
