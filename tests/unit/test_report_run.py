@@ -1,6 +1,9 @@
 """Commands on runs that are there: reports from the store, the list of runs, pruning, one dataset."""
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +26,7 @@ from tasks.report import render_report
 from tasks.report.dictionary import dictionary_md
 from tasks.store import Store
 from tests.small_estate import evidence_of, judge_of, occurrence, outcome, plan_of, route
+from tests.small_report import hostile_material
 from tests.stored_run import folded_run, planned_run
 
 HOME, SHOP = route("/"), route("/shop", 1)
@@ -275,3 +279,17 @@ def test_a_broken_run_is_left_out_whole(store, tmp_path):
 def test_the_data_dictionary_is_that_of_the_schemas():
     written = (Path(__file__).parents[2] / "docs" / "data-dictionary.md").read_text("utf-8")
     assert written == dictionary_md(), "write it anew: python -m tasks.report.dictionary > docs/data-dictionary.md"
+
+
+def test_the_locale_of_the_machine_does_not_matter(tmp_path):
+    """A worker with `LC_ALL=C` writes the same bytes."""
+    script = ("import sys; from pathlib import Path; from tasks.report import render_report; "
+              "from tests.small_report import hostile_material\n"
+              "for name, data in render_report(hostile_material()).items(): Path(sys.argv[1], name).write_bytes(data)")
+    environment = {"PATH": os.environ["PATH"], "PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], env=environment, check=True,
+                   cwd=Path(__file__).parents[2])
+    written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert written == dict(render_report(hostile_material()))
+    for name in ("details.html", "findings.csv", "junit.xml", "results.sarif"):
+        assert "Ünïcødé 漢字 🚀" in written[name].decode("utf-8"), name
