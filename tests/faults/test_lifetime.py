@@ -84,12 +84,12 @@ def test_an_interrupted_audit_keeps_what_it_finished_and_says_how_to_resume(fanf
     with slow_site() as site:
         manifest = site.manifest(fanfold.folder / "m.json")
         audit = fanfold.start("audit", manifest, "--run-id", "r1")
-        assert wait_until(lambda: len(site.log) >= 4, 120)
+        assert wait_until(lambda: len(site.log) >= 9, 120)  # four at once: five have ended
         audit.send_signal(number)
         said, _ = audit.communicate(timeout=60)
         assert (audit.returncode, "fanfold resume r1" in said) == (2, True), said
         kept = committed_urls(fanfold.folder)
-        assert len(kept) >= 2
+        assert len(kept) >= 4
         site.log.clear()
         assert fanfold("resume", "r1").returncode == 0
         assert {site.url(path) for path in site.log} == set(map(site.url, site.answers)) - kept
