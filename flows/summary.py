@@ -4,6 +4,7 @@ Here: text for the terminal. Not here: the verdict itself (`tasks/gate`). Page t
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from rich.console import Console
@@ -13,6 +14,8 @@ from rich.text import Text
 from flows.progress import in_words
 from flows.runs import RunRef
 from schemas.finding import Finding
+from schemas.format_version import complete_table
+from schemas.manifest import SourceCount
 from schemas.plan import Plan
 from schemas.shape import record_of, row_of
 from schemas.verdict import Reason, Verdict, VerdictKind, from_document, to_document
@@ -21,6 +24,7 @@ from tasks.store import Store
 SHOWN_FINDINGS = 10
 SHOWN_EXAMPLES = 3
 SHOWN_SHARDS = 40
+SHOWN_SOURCES = 20
 STYLES = {VerdictKind.PASSED: "bold green", VerdictKind.BLOCKED: "bold red", VerdictKind.INCOMPLETE: "bold yellow"}
 
 
@@ -96,9 +100,20 @@ def plan_lines(plan: Plan) -> list[str]:
         f"imbalance {header.imbalance:.3f}",
         *(f"{len([e for e in header.excluded if e.pattern == pattern])} routes excluded by {pattern}"
           for pattern in sorted({excluded.pattern for excluded in header.excluded})),
+        *count_lines(header.source_counts),
         *(f"not readable: {failure.source}: {failure.reason}" for failure in header.source_failures),
         *(f"warning: {warning}" for warning in header.warnings),
     ]
+
+
+def count_lines(counts: Sequence[SourceCount]) -> list[str]:
+    """Say how many addresses came from which sitemap."""
+    if not counts:
+        return []
+    total = sum(count.address_count for count in counts)
+    more = [f"  … and {len(counts) - SHOWN_SOURCES} more"] if len(counts) > SHOWN_SOURCES else []
+    return [f"{len(counts)} sitemaps list {total} addresses:",
+            *(f"  {count.address_count} in {count.source}" for count in counts[:SHOWN_SOURCES]), *more]
 
 
 def print_json(plan: Plan) -> None:
@@ -119,6 +134,7 @@ def show_stored_verdict(ref: RunRef) -> None:
     """Print the verdict of a folded run with its worst findings, from the store."""
     store = Store(ref.store)
     verdict = from_document(store.read_json(ref.layout.file("verdict.json")))
-    table, *_ = store.read_table(ref.layout.file("findings.parquet"))
-    findings = tuple(record_of(Finding, row) for row in table.to_pylist())
+    key = ref.layout.file("findings.parquet")
+    table, footer, _ = store.read_table(key)
+    findings = tuple(record_of(Finding, row) for row in complete_table("finding", table, footer, key).to_pylist())
     show_verdict(replace(verdict, findings=findings), ref)

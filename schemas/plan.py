@@ -13,13 +13,13 @@ from typing import Any
 
 from schemas.engine import EngineBuild, RuleInfo
 from schemas.errors import IntegrityError
-from schemas.manifest import SourceFailure
+from schemas.manifest import SourceCount, SourceFailure
 from schemas.occurrence import canonical_json
 from schemas.route import Expectation, RouteKey
 from schemas.settings import IdentitySwitches, ScanSettings
 
 PLAN_FORMAT = 1
-NOT_IN_PLAN_ID = ("plan_id", "run_id", "created_at", "source", "manifest_digest", "last_full_run_id",
+NOT_IN_PLAN_ID = ("plan_id", "run_id", "created_at", "source", "manifest_digest", "source_counts", "last_full_run_id",
                   "carried_from_run_id", "carried_date")
 
 
@@ -102,6 +102,7 @@ class PlanHeader:
         no_history_ratio: share of routes without usable samples.
         browser_version: None where the plan was made without a browser; then the receipts must agree.
         last_full_run_id, last_full_route_count: what `max_shrink` compares with.
+        source_counts: sitemaps of an index that were read, each with how many addresses it lists.
     """
 
     plan_id: str
@@ -130,6 +131,7 @@ class PlanHeader:
     warnings: tuple[str, ...]
     last_full_run_id: str | None = None
     last_full_route_count: int | None = None
+    source_counts: tuple[SourceCount, ...] = ()
     format_version: int = PLAN_FORMAT
 
 
@@ -148,6 +150,7 @@ class Plan:
     def computed_id(self) -> str:
         """SHA-256 of the canonical JSON of header and rows, without run id, dates, source and manifest digest."""
         header = {name: value for name, value in asdict(self.header).items() if name not in NOT_IN_PLAN_ID}
+        header["warnings"] = ()  # they speak of how the routes came in, and one estate can come in many ways
         columns = [item.name for item in fields(PlannedRoute) if item.name not in NOT_IN_PLAN_ID]
         rows = list(map(attrgetter(*columns), self.routes))  # `asdict` takes seconds for a large estate
         text = canonical_json({"header": header, "columns": columns, "rows": rows})
@@ -214,6 +217,7 @@ def header_of(document: Mapping[str, Any]) -> PlanHeader:
         "engine": EngineBuild(**engine),
         "excluded": tuple(Excluded(**one) for one in document["excluded"]),
         "source_failures": tuple(SourceFailure(**one) for one in document["source_failures"]),
+        "source_counts": tuple(SourceCount(**one) for one in document.get("source_counts", ())),
         "warnings": tuple(document["warnings"]),
     })
 

@@ -170,4 +170,5 @@ def _header(
         warnings=(*manifest.warnings, *normalized.warnings, *warnings,
                   *budget_warnings(shards, places, settings.run_budget_ms)),
         last_full_run_id=request.last_full_run_id, last_full_route_count=request.last_full_route_count,
+        source_counts=manifest.children,
     )

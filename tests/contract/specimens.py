@@ -12,7 +12,7 @@ from schemas.converged import DeadLetter
 from schemas.evidence import Quarantined
 from schemas.finding import Decision, Finding, Standing
 from schemas.history import Sample
-from schemas.manifest import SourceFailure
+from schemas.manifest import SourceCount, SourceFailure
 from schemas.outcome import Outcome, OutcomeKind
 from schemas.plan import Excluded
 from schemas.rule_row import RuleRow
@@ -37,7 +37,8 @@ ROUTE = route("/a", auth="staff", aliases=("https://e.test/A",), tags=("t",), re
               expect_url="https://e.test/a", expect_title="T", expect_selector="main", accepted_outcome="timed_out",
               accepted_reason="known", carried_from_run_id="r0", carried_date="2026-11-29")
 PLAN = plan_of(ROUTE, warnings=("w",), excluded=(Excluded("https://e.test/x", "glob:/x"),), last_full_run_id="r0",
-               last_full_route_count=1, source_failures=(SourceFailure("https://e.test/s.xml", "is empty"),))
+               last_full_route_count=1, source_failures=(SourceFailure("https://e.test/s.xml", "is empty"),),
+               source_counts=(SourceCount("https://e.test/t.xml", 1),))
 OUTCOME: Outcome = replace(
     outcome(ROUTE), detail="d", how_to_fix="h", redirected_to=ROUTE.task_id, content_type="text/html", title="T",
     settled_by="quiet", launch_ms=1, navigate_ms=2, settle_ms=3, engine_ms=4, scan_ms=10, burned_ms=10, in_flight=1,
@@ -97,7 +98,8 @@ def _baseline() -> Any:
 
 
 MANIFEST = {
-    "$schema": "manifest.schema.json", "estate": "shop", "default_journey": "secondary", "exclude": ["glob:/x/**"],
+    "$schema": "manifest.schema.json", "format_version": 1, "estate": "shop", "default_journey": "secondary",
+    "exclude": ["glob:/x/**"],
     "hosts": ["cdn.test"], "routes": [
         {"url": "https://e.test/", "auth": "staff", "journey": "primary", "priority": 1, "violation_density": 0.5,
          "monthly_views": 10, "owner": "web", "tags": ["t"], "ready": "#r",

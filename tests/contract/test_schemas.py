@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from schemas.column import COLUMN_KEYWORDS
 from schemas.engine import EngineBuild, RuleInfo
 from schemas.formats import FORMATS
-from schemas.manifest import ManifestEntry, SourceFailure
+from schemas.manifest import ManifestEntry, SourceCount, SourceFailure
 from schemas.occurrence import HTML_CHARACTERS, RuleClass
 from schemas.outcome import OutcomeKind
 from schemas.plan import Excluded, PlanHeader, ShardLoad
@@ -179,6 +179,7 @@ def test_documents_have_the_fields_of_their_records() -> None:
     assert keys(plan["engine"]["properties"]["rules"]["items"]) == names(RuleInfo)
     assert keys(plan["excluded"]["items"]) == names(Excluded)
     assert keys(plan["source_failures"]["items"]) == names(SourceFailure)
+    assert keys(plan["source_counts"]["items"]) == names(SourceCount)
     receipt = load_schema("receipt")["properties"]
     assert set(receipt) == names(Receipt)
     assert keys(receipt["triples"]["items"]) == names(TripleRef)

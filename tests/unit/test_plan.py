@@ -7,7 +7,7 @@ import pytest
 
 from schemas.errors import ContractError, IntegrityError, Offence
 from schemas.history import TimingHistory
-from schemas.manifest import ManifestEntry, SourceFailure
+from schemas.manifest import ManifestEntry, SourceCount, SourceFailure
 from schemas.plan import Excluded, Plan, ShardLoad
 from schemas.route import Expectation, Journey
 from schemas.settings import IdentitySwitches, Settings
@@ -252,7 +252,8 @@ def test_the_plan_id_depends_on_the_plan_only() -> None:
     request = request_of(manifest, history, Settings(shards=2))
     plan = make_plan(request)
     moved = replace(request, run_id="r2", created_at="2027-01-01T00:00:00Z", last_full_run_id="r1",
-                    manifest=replace(manifest, source="other.json", digest="2" * 64))
+                    manifest=replace(manifest, source="other.json", digest="2" * 64, warnings=("`x` is left out",),
+                                     children=(SourceCount("https://e.test/s.xml", 3),)))
     assert make_plan(moved).header.plan_id == plan.header.plan_id
     for changed in (replace(request, settings=Settings(shards=3)), replace(request, history=history_of({"/a": 11})),
                     replace(request, browser_version=None), replace(request, accepted=lambda _: ("crashed", "x"))):
