@@ -71,15 +71,16 @@ def _day_of(store: Store, run: RunLayout) -> str:
 
 def _export_run(store: Store, output: Store, run: RunLayout, day: str) -> int:
     document = store.read_json(run.file("verdict.json"))
-    tables = {}
+    tables: dict[str, pa.Table] = {}
+    footers: dict[str, Mapping[str, object]] = {}
     for name in TABLES:  # all are proved before the first is written
         key = run.file(f"{name}.parquet")
-        table, _, digest = store.read_table(key)
+        table, footers[name], digest = store.read_table(key)
         if digest != document["tables"][f"{name}.parquet"]["sha256"]:
             raise IntegrityError(key, "is not the file that the verdict names")
         tables[name] = table
     tables["rules"] = _rules(store, run, day)
     for name, table in tables.items():
         key = f"{name}/estate={run.estate}/run_date={day}/{run.run_id}.parquet"
-        output.write_table(key, table.drop_columns(list(PARTITION)))
+        output.write_table(key, table.drop_columns(list(PARTITION)), footers.get(name))
     return sum(table.num_rows for table in tables.values())

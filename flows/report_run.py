@@ -12,6 +12,7 @@ from schemas.converged import Converged, DeadLetter
 from schemas.errors import AuditError, IntegrityError
 from schemas.evidence import Evidence, Quarantined
 from schemas.finding import Finding
+from schemas.format_version import complete_table
 from schemas.layout import EstateLayout, RunLayout
 from schemas.outcome import Outcome
 from schemas.plan import Plan
@@ -26,6 +27,8 @@ from tasks.store import Store
 Row = TypeVar("Row")
 TREND_RUNS = 60
 FOLDER = "report"
+ROW_SCHEMAS: Mapping[type, str] = {Finding: "finding", Outcome: "outcome", DeadLetter: "dead_letter",
+                                   Quarantined: "quarantine"}
 
 
 def folded_material(store: Store, run: RunLayout, plan: Plan, evidence: Evidence, converged: Converged,
@@ -100,8 +103,9 @@ def _planned_at(verdict: Verdict) -> str:
 
 def _rows(store: Store, run: RunLayout, document: Mapping[str, Any], name: str, kind: type[Row]) -> tuple[Row, ...]:
     key = run.file(f"{name}.parquet")
-    table, _, digest = store.read_table(key)
+    table, footer, digest = store.read_table(key)
     expected = document.get("tables", {}).get(f"{name}.parquet", {}).get("sha256", digest)
     if digest != expected:
         raise IntegrityError(key, "is not the file that the verdict names; fold the run again")
+    table = complete_table(ROW_SCHEMAS[kind], table, footer, key)
     return tuple(record_of(kind, row) for row in table.to_pylist())

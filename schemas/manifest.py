@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from schemas.route import Expectation, Journey
 
+MANIFEST_FORMAT = 1
 NOTHING_EXPECTED = Expectation()  # one for all entries: a manifest may have a million
 
 

@@ -14,6 +14,7 @@ from schemas.converged import Converged, DeadLetter
 from schemas.evidence import Evidence
 from schemas.history import Sample
 from schemas.layout import EstateLayout, RunLayout
+from schemas.manifest import MANIFEST_FORMAT
 from schemas.occurrence import canonical_json
 from schemas.plan import Plan, PlannedRoute
 from schemas.shape import row_of, table_of
@@ -89,7 +90,7 @@ def publish_verdict_beside(store: Store, run: RunLayout, verdict: Verdict, store
 def replay_manifest(plan: Plan, dead_letters: Sequence[DeadLetter]) -> dict[str, object]:
     """Return the dead letters as a manifest that can be audited."""
     routes = {route.task_id: route for route in plan.routes}
-    return {"estate": plan.header.estate,
+    return {"format_version": MANIFEST_FORMAT, "estate": plan.header.estate,
             "routes": [_replay_entry(routes[letter.task_id]) for letter in dead_letters if not letter.is_accepted]}
 
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from schemas.errors import ContractError, Offence
+from schemas.format_version import check_not_newer
 from schemas.layout import id_offence
-from schemas.manifest import ManifestEntry
+from schemas.manifest import MANIFEST_FORMAT, ManifestEntry
 from schemas.route import Expectation, Journey
 from schemas.shape import is_valid, load_schema, offences_in
 from tasks.load.content import SourceError
@@ -65,6 +66,7 @@ def listed_in(document: Any, subject: str) -> Listed:
     Raises:
         ContractError: all offences at once, each with its entry and path.
     """
+    check_not_newer(document, MANIFEST_FORMAT, subject)
     offences = _offences(document, subject)
     if offences:
         raise ContractError(offences)
