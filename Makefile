@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SOURCE ?= sample
+PAGES ?= data/sample/pages
+COUNT ?= 60
 READY := .venv/.ready
 
 .PHONY: audit test setup check benchmarks clean
@@ -28,6 +30,9 @@ check: $(READY)
 
 test: check
 	$(BIN)/python -m pytest
+
+benchmarks: $(READY)
+	$(BIN)/python tests/benchmarks/compare.py $(PAGES) --count $(COUNT)
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis data/store
