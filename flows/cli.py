@@ -25,6 +25,7 @@ app = typer.Typer(name="fanfold", no_args_is_help=True, add_completion=False, pr
                   help="Audit the accessibility of a web estate: fan out over balanced shards, fold into one verdict.")
 
 SAMPLE = "sample"
+SAMPLE_SHARDS = 3  # by its load one would do; three show what a plan is
 USAGE_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 Source = Annotated[str, typer.Argument(help="Manifest or sitemap: a file or an http(s) address; `sample` for ours.")]
@@ -60,7 +61,7 @@ def audit(
         return run_audit({
             "source": files.get("source", source), "policy": policy or files.get("policy"),
             "history": history or files.get("history"), "suppressions": suppressions, "baseline": baseline,
-            "shards": shards, "run_id": run_id or new_run_id(), "estate": estate, "run_budget_s": run_budget,
+            "shards": shards or (SAMPLE_SHARDS if files else None), "run_id": run_id or new_run_id(), "estate": estate, "run_budget_s": run_budget,
             "rescan": rescan or [],
         })
 

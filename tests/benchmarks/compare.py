@@ -1,6 +1,6 @@
 """`make benchmarks PAGES=folder COUNT=60`: fanfold against the floor on the same pages, as ratios.
 
-Prints a table: wall seconds, CPU seconds of the whole process tree, peak memory, nodes that break a rule, for the floor,
+Prints wall seconds, CPU seconds of the whole process tree, peak memory and nodes that break a rule, for the floor,
 the shard processes alone, and the whole audit with its Prefect server. Control groups count the tree where this process
 may make them (root on Linux); else what was waited for. Run it on a quiet machine and quote the ratios.
 """
