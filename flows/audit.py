@@ -96,7 +96,7 @@ def fold_estate(run: PlannedRun, shard_faults: Sequence[str]) -> Verdict:
     """Converge what the shards left in the store, learn, decide, publish."""
     began = time.monotonic()
     verdict = fold_run(run.ref, shard_faults)
-    get_run_logger().info("folded %d routes: %s, %d findings, %d ms", verdict.coverage.planned_count,
+    get_run_logger().info("decided on %d routes: %s, %d findings, %d ms", verdict.coverage.planned_count,
                           verdict.kind.value, verdict.finding_count, ms_since(began))
     artifacts.show_fold(run, verdict)
     return verdict
