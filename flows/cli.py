@@ -16,6 +16,7 @@ import typer
 
 from flows.automations import automations
 from flows.gate_commands import baseline_group, gate, suppressions
+from flows.report_commands import export, prune, report, runs, show
 from flows.server_commands import down, up
 from flows.settings_commands import doctor, settings
 from schemas.errors import AuditError, ContractError
@@ -61,8 +62,8 @@ def audit(
         return run_audit({
             "source": files.get("source", source), "policy": policy or files.get("policy"),
             "history": history or files.get("history"), "suppressions": suppressions, "baseline": baseline,
-            "shards": shards or (SAMPLE_SHARDS if files else None), "run_id": run_id or new_run_id(), "estate": estate, "run_budget_s": run_budget,
-            "rescan": rescan or [],
+            "shards": shards or (SAMPLE_SHARDS if files else None), "run_id": run_id or new_run_id(),
+            "estate": estate, "run_budget_s": run_budget, "rescan": rescan or [],
         })
 
 
@@ -136,14 +137,10 @@ def resume(run_id: RunId, rescan: Rescan = None, store: StoreAt = None, shards_a
         return run_audit({"source": header.source, "run_id": header.run_id, "rescan": rescan or []})
 
 
-app.command()(settings)
-app.command()(doctor)
-app.command()(up)
-app.command()(down)
-app.add_typer(automations, name="automations")
-app.command()(gate)
-app.command("suppressions")(suppressions)
+for command in (gate, suppressions, report, runs, show, export, prune, settings, doctor, up, down):
+    app.command()(command)
 app.add_typer(baseline_group, name="baseline")
+app.add_typer(automations, name="automations")
 
 
 def set_flags(**flags: object) -> None:
