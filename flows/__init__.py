@@ -1,1 +1,1 @@
-"""Sentences: the flow, the command line, and what surrounds them. Nothing is imported here, so that each starts fast."""
+"""Sentences: the flow, the command line, and what surrounds them. Nothing is imported here: each part starts fast."""
