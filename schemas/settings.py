@@ -45,8 +45,12 @@ class ScanSettings:
     retire_after: int = 200
     hosts: tuple[str, ...] = ()
     redirects: Literal["allow", "strict"] = "allow"
-    evidence: Literal["full", "masked", "none"] = "full"
+    evidence: Literal["full", "masked", "none"] | None = None
     secret_parameters: tuple[str, ...] = SECRET_PARAMETERS
+
+    def evidence_for(self, auth: str | None) -> Literal["full", "masked", "none"]:
+        """Return how much text is kept: as set, else all of it of public pages, masked behind a sign-in."""
+        return self.evidence or ("full" if auth is None else "masked")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from schemas.engine import EngineBuild
@@ -52,6 +53,7 @@ class Visitor:
         in_flight: int = 1, access: Access | None = None,
     ) -> None:
         access = access or Access()
+        scan = replace(scan, evidence=scan.evidence_for(access.profile))
         self._browser = browser
         judge = Judge(scan, find_route, access.resolve)
         self._kit = Kit(scan, engine, EngineRun.prepare(source, engine.options, scan), judge, access)

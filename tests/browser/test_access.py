@@ -53,6 +53,16 @@ def test_headers_go_to_the_own_host_only(site: Site, other: Site, scanner: Scann
     assert sent(other) == {"/frame": none, "/pixel-other": none, "/pixel-led": none, "/led": none}
 
 
+def test_what_lies_behind_a_sign_in_is_masked_unless_the_settings_say_otherwise(site: Site, scanner: Scanner) -> None:
+    route = planned(site.put("/", html('<p style="color:#aaa">Private words</p>', title="Jane")), auth="staff")
+    kept = {}
+    for evidence, access in ((None, ACCESS), ("full", ACCESS), (None, None)):
+        visited = scanner.visit_all([route], access=access, scan=replace(QUICK, evidence=evidence))[route.url]
+        kept[evidence, access is not None] = (visited.outcome.title, [row.html for row in visited.occurrences])
+    full = ("Jane", ['<p style="color:#aaa">Private words</p>'])
+    assert kept == {(None, True): ("•", ['<p style="•">•</p>']), ("full", True): full, (None, False): full}
+
+
 def gated(marker: str) -> "Mapping[str, object]":
     """A page that shows its marker only to who sends the header."""
 
