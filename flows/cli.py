@@ -4,7 +4,6 @@ Here: commands, flags, and the one `main` that maps every way out to an exit cod
 bad input). Not here: what the commands do (`journey.py`), what they print (`summary.py`).
 """
 
-import os
 import secrets
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from flows.automations import automations
 from flows.gate_commands import baseline_group, gate, suppressions
 from flows.report_commands import export, prune, report, runs, show
 from flows.server_commands import down, up
+from flows.settings import set_flags
 from flows.settings_commands import doctor, settings
 from schemas.errors import AuditError, ContractError
 from schemas.verdict import ExitCode
@@ -141,13 +141,6 @@ for command in (gate, suppressions, report, runs, show, export, prune, settings,
     app.command()(command)
 app.add_typer(baseline_group, name="baseline")
 app.add_typer(automations, name="automations")
-
-
-def set_flags(**flags: object) -> None:
-    """Hand flags that settings know to every part of this process and its children, over the environment."""
-    for name, value in flags.items():
-        if value is not None:
-            os.environ[f"FANFOLD_{name.upper()}"] = str(value)
 
 
 def new_run_id() -> str:

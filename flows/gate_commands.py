@@ -125,7 +125,7 @@ def suppressions(run_id: RunId, store: StoreAt = None, json: Json = False) -> in
 
 
 def _set_store(store: str | None) -> None:
-    from flows.cli import set_flags
+    from flows.settings import set_flags
 
     set_flags(store=store)
 

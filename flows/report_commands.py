@@ -33,7 +33,7 @@ ContentOnly = Annotated[bool, typer.Option("--content-only", help="Remove page c
 
 def report(run_id: RunId, output: Output = None, single: Single = False, store: StoreAt = None) -> int:
     """Write the report of a run: HTML, JUnit, SARIF, CSV, Markdown. A run that is not folded gets one too."""
-    from flows.cli import set_flags
+    from flows.settings import set_flags
 
     set_flags(store=store)
     from flows.report_run import write_files, write_report
@@ -64,7 +64,7 @@ def report(run_id: RunId, output: Output = None, single: Single = False, store: 
 
 def runs(store: StoreAt = None, json: Json = False) -> int:
     """List the runs of the store, newest last."""
-    from flows.cli import set_flags
+    from flows.settings import set_flags
 
     set_flags(store=store)
     from flows.run_table import list_runs, print_runs
@@ -82,7 +82,7 @@ def runs(store: StoreAt = None, json: Json = False) -> int:
 
 def show(run_id: RunId, store: StoreAt = None, json: Json = False) -> int:
     """Show the verdict of a run again; of a run that is not folded, its plan."""
-    from flows.cli import set_flags
+    from flows.settings import set_flags
 
     set_flags(store=store)
     from flows.runs import ref_of
@@ -106,7 +106,7 @@ def show(run_id: RunId, store: StoreAt = None, json: Json = False) -> int:
 def export(output: Annotated[str, typer.Option(help="Root of the dataset: a folder or any fsspec address.")],
            since: Day = None, to: Day = None, store: StoreAt = None) -> int:
     """Write the tables of all folded runs into one dataset, partitioned by estate and run date."""
-    from flows.cli import set_flags
+    from flows.settings import set_flags
 
     set_flags(store=store)
     from flows.dataset import export_runs
@@ -126,7 +126,7 @@ def export(output: Annotated[str, typer.Option(help="Root of the dataset: a fold
 def prune(keep: Keep = None, older_than: OlderThan = None, dry_run: DryRun = False, content_only: ContentOnly = False,
           store: StoreAt = None) -> int:
     """Remove old runs, never the baseline's, the newest, or the last full one."""
-    from flows.cli import set_flags
+    from flows.settings import set_flags
 
     set_flags(store=store)
     from flows.pruning import find_old_runs, prune_content, prune_run

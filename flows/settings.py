@@ -41,3 +41,10 @@ def settings_file() -> Path:
 def capacity_of(settings: Settings) -> Capacity:
     """Fit what the settings ask for to this machine."""
     return fit_capacity(settings.shards_at_once, settings.in_flight, usable_cores(), usable_memory_bytes())
+
+
+def set_flags(**flags: object) -> None:
+    """Hand flags that settings know to every part of this process and its children, over the environment."""
+    for name, value in flags.items():
+        if value is not None:
+            os.environ[f"FANFOLD_{name.upper()}"] = str(value)

@@ -53,7 +53,7 @@ def settings(json: Json = False) -> int:
 
 def doctor(store: StoreAt = None, json: Json = False) -> int:
     """Check that an audit would work here, and say how to mend what would not. Exits 3 if an audit would fail."""
-    from flows.cli import set_flags
+    from flows.settings import set_flags
 
     set_flags(store=store)
     from flows.doctor import examine
