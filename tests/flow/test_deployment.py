@@ -266,7 +266,7 @@ def test_cancel_ends_every_browser_and_the_command_line_goes_on(working, ui, sta
     assert processes_of(working.folder, "headless")
     ui.goto(f"/runs/flow-run/{cut.run_id}")
     ui.get_by_role("button", name="Cancel", exact=True).click()
-    ui.get_by_role("button", name="Cancel", exact=True).nth(1).click()
+    ui.get_by_role("button", name="Confirm", exact=True).click()
     began = time.monotonic()
     wait_for(lambda: not processes_of(working.folder, "headless"), 30)
     assert time.monotonic() - began < BROWSER_END_SECONDS
