@@ -17,7 +17,7 @@ from flows.automations import automations
 from flows.gate_commands import baseline_group, gate, suppressions
 from flows.report_commands import export, prune, report, runs, show
 from flows.server_commands import down, up
-from flows.settings import set_flags
+from flows.settings import set_flags, variable_warnings
 from flows.settings_commands import doctor, settings
 from schemas.errors import AuditError, ContractError
 from schemas.verdict import ExitCode
@@ -82,6 +82,8 @@ def plan(
     from tasks.store import Store
 
     files = _sample_paths() if source == SAMPLE else {}
+    for warning in variable_warnings():
+        _say(f"warning: {warning}")
     name = run_id or new_run_id()
     request = AuditRequest(
         source=files.get("source", source), policy=policy or files.get("policy"), suppressions=suppressions,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from flows.capacity import Capacity, fit_capacity, usable_cores, usable_memory_bytes
 from schemas.settings import Settings
-from tasks.load import load_settings, load_yaml
+from tasks.load import environment_warnings, load_settings, load_yaml
 
 SETTINGS_FILE = "fanfold.yaml"
 
@@ -36,6 +36,11 @@ def settings_in_force(flags: Mapping[str, object] | None = None) -> tuple[Settin
 def settings_file() -> Path:
     """Return where the settings file is looked for; it need not be there."""
     return Path(os.environ.get("FANFOLD_SETTINGS", SETTINGS_FILE))
+
+
+def variable_warnings() -> tuple[str, ...]:
+    """Name each variable of this process that looks like a setting and is none."""
+    return environment_warnings(os.environ)
 
 
 def capacity_of(settings: Settings) -> Capacity:
