@@ -6,6 +6,7 @@ Here: the record and its two directions. Not here: secrets, which travel on stan
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import NoReturn
 
 from schemas.errors import bad_input
 
@@ -52,14 +53,20 @@ class ShardOrder:
         return words
 
 
+class _Parser(argparse.ArgumentParser):
+    """Raises where the library's own would end the process with a code of its own."""
+
+    def error(self, message: str) -> NoReturn:
+        raise bad_input("python -m tasks.scan", message, "the arguments that --help lists")
+
+
 def parse_order(words: Sequence[str]) -> ShardOrder:
     """Read an order from arguments.
 
     Raises:
         ContractError: an argument is unknown, missing or of the wrong type.
     """
-    parser = argparse.ArgumentParser(prog="python -m tasks.scan", description="Scan one shard of a stored plan.",
-                                     exit_on_error=False)
+    parser = _Parser(prog="python -m tasks.scan", description="Scan one shard of a stored plan.")
     for name in ("store", "estate", "run_id", "attempt_name", "flow_attempt"):
         parser.add_argument("--" + name.replace("_", "-"), required=True)
     parser.add_argument("--shard-index", type=int, required=True)
@@ -69,8 +76,5 @@ def parse_order(words: Sequence[str]) -> ShardOrder:
     parser.add_argument("--browser")
     parser.add_argument("--rescan", action="append", default=[])
     parser.add_argument("--is-watched", action="store_true")
-    try:
-        values = vars(parser.parse_args(words))
-    except argparse.ArgumentError as error:
-        raise bad_input("python -m tasks.scan", str(error), "the arguments that --help lists") from None
+    values = vars(parser.parse_args(words))
     return ShardOrder(**values | {"rescan": tuple(values["rescan"])})

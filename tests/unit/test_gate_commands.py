@@ -10,6 +10,7 @@ from flows.cli import exit_code_of
 from flows.judging import gate_again
 from schemas.baseline import parse_baseline
 from schemas.layout import EstateLayout
+from schemas.shape import arrow_schema, load_schema
 from tasks.store import Store
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
@@ -28,6 +29,19 @@ def folder(request, tmp_path, monkeypatch):
     monkeypatch.setenv("FANFOLD_STORE", "store")
     monkeypatch.delenv("FANFOLD_ROOT", raising=False)
     return tmp_path / "store" / "golden" / "runs" / "r1"
+
+
+@pytest.fixture
+def later_columns():
+    """Schemas of a later program: every table has one more column, which no file of today has."""
+    names = ("outcome", "occurrence", "rule_result", "plan_route", "finding", "dead_letter", "quarantine")
+    for name in names:
+        load_schema(name)["properties"]["came_later"] = {"type": ["string", "null"], "x-since": 2}
+    arrow_schema.cache_clear()
+    yield names
+    for name in names:
+        del load_schema(name)["properties"]["came_later"]
+    arrow_schema.cache_clear()
 
 
 @pytest.fixture
@@ -77,6 +91,14 @@ def test_a_run_of_every_format_gives_its_stored_verdict_and_writes_nothing(folde
     stored = read(folder / "verdict.json")
     assert (code, decided(json.loads(out))) == (stored["exit_code"], decided(stored))
     assert tree(folder.parents[1]) == before
+
+
+def test_a_later_program_reads_the_tables_of_an_earlier_one(folder, call, later_columns):
+    stored = read(folder / "verdict.json")
+    code, out, _ = call("gate", "r1", "--json")
+    assert (code, decided(json.loads(out))) == (stored["exit_code"], decided(stored))
+    code, out, _ = call("show", "r1") if later_columns else (1, "", "")
+    assert (code, stored["summary"] in out.replace("\n", " "), "image-alt" in out) == (0, True, True)
 
 
 def test_other_files_give_another_verdict_beside_the_first(folder, call):

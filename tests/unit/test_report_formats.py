@@ -14,10 +14,12 @@ import xmlschema
 from jsonschema import Draft7Validator
 
 from schemas.finding import Decision
+from schemas.policy import parse_policy
 from schemas.report_material import ReportMaterial
 from tasks.report import csv_table, junit, render_report, sarif
 from tasks.report.facts import owed_routes
-from tests.small_report import calm_material, hostile_material, interrupted_material
+from tests.small_estate import evidence_of, outcome, plan_of, route
+from tests.small_report import calm_material, hostile_material, interrupted_material, material_of
 
 OFFICIAL = Path(__file__).parents[2].parent / "shared" / "official-schemas"
 needs_official = pytest.mark.skipif(not OFFICIAL.is_dir(), reason="the publishers' schemas are not beside the project")
@@ -77,6 +79,30 @@ def test_junit_has_an_error_that_lists_what_is_missing():
     assert re.search(r"missing \(\w+\): https://e.test/lost", error.text)
     assert [(case.attrib["name"], case[0].tag, case[0].attrib["type"]) for case in routes] == [
         ("https://e.test/broken", "error", "http_error"), ("https://e.test/lost", "error", "missing")]
+
+
+def marks_of(material: ReportMaterial) -> list[tuple[str, str]]:
+    """Kind and message of every case that did not pass."""
+    return [(child.tag, child.attrib["message"]) for suite in suites_of(material).values() for case in suite
+            if case.tag == "testcase" for child in case]
+
+
+def test_junit_is_green_where_the_policy_lets_holes_pass():
+    """A CI system must say what the exit code says; a route without a scan is still no test that passed."""
+    kept, slow = route("/"), route("/slow")
+    plan = plan_of(kept, slow)
+    policy = parse_policy({"coverage": {"max_unsettled": 1}}, "policy.yaml", None)
+    material = material_of(plan, evidence_of(plan, [outcome(kept), outcome(slow, "timed_out")]), policy=policy)
+    assert material.verdict.exit_code == 0
+    assert marks_of(material) == [("skipped", "timed_out: timed_out")]
+
+
+def test_junit_is_green_where_the_policy_only_reports():
+    policy = parse_policy({"report_only": True}, "policy.yaml", None)
+    material = calm_material(policy=policy)
+    assert material.verdict.exit_code == 0
+    assert ("skipped", "would block: critical violation: Say it (2 routes, 3 occurrences)") in marks_of(material)
+    assert {tag for tag, _ in marks_of(material)} == {"skipped"}
 
 
 def test_junit_says_used_and_allowed():
@@ -225,3 +251,22 @@ def test_nothing_of_a_page_can_break_utf8():
     broken = replace(material, verdict=replace(material.verdict, findings=(finding,)))
     for data in render_report(broken).values():
         data.decode("utf-8")
+
+
+def test_a_large_run_keeps_every_file_small():
+    """40 000 routes: what a browser, a mailbox and a host of results still take."""
+    material = calm_material()
+    row, finding = material.outcomes[0], material.verdict.findings[0]
+    routes = [f"https://www.long-name-of-a-site.test/section-{n % 40}/page-{n:05d}?q=%C3%BC" for n in range(40_000)]
+    outcomes = tuple(replace(row, route=route, owner=f"team {n % 30}") for n, route in enumerate(routes))
+    findings = tuple(
+        replace(finding, fingerprint=f"{n:016x}", routes=tuple(routes[n * 20:n * 20 + 60]), route_count=60,
+                example_html="<p class=\"&\">" * 70, failure_summary="Fix <any> of & these\n" * 20)
+        for n in range(600))
+    files = render_report(replace(material, outcomes=outcomes, verdict=replace(material.verdict, findings=findings)))
+    assert {name: len(data) for name, data in files.items() if len(data) > 5_000_000} == {}
+    assert len(files["index.html"]) < 2_000_000
+    listed = [route for name in sorted(files) if re.fullmatch(r"routes(-\d+)?\.html", name)
+              for route in re.findall(r'\["(https://[^"]+)"', files[name].decode().partition("application/json")[2])]
+    assert set(listed) == set(routes)
+    assert len(listed) == len(routes)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 import typer
 
@@ -173,6 +174,15 @@ def test_runs_that_others_stand_on_stay(store):
         "run-2026-11-01": "it is the last full run", "run-2026-11-30": "it is the newest run"}
 
 
+def test_the_run_of_a_baseline_from_elsewhere_stays(store):
+    four_runs(store)
+    given = judge_of(PLAN, SHARDS_WITH_ALL)
+    baseline = replace(make_baseline(given, decide_verdict(given)), run_id="run-2026-09-01")
+    store.write("shop/runs/run-2026-11-30/baseline.json", to_baseline_text(baseline).encode())
+    kept = {old.run.run_id: old.kept_because for old in find_old_runs(store, "2026-11-30", 2, None)}
+    assert kept == {"run-2026-09-01": "the baseline was made from it", "run-2026-10-01": ""}
+
+
 def test_a_broken_baseline_stops_pruning(store):
     four_runs(store)
     store.write("shop/baseline.json", b"{")
@@ -253,6 +263,7 @@ def test_a_dataset_holds_each_run_once_however_often_it_is_written(store, tmp_pa
     once = dataset_files(output)
     assert set(once) == {
         f"{table}/estate=shop/run_date={day}/run-{day}.parquet" for table in (*TABLES, "rules") for day in DAYS[1:]}
+    assert {name for name in once if {"estate", "run_date"} & set(pq.read_schema(output / name).names)} == set()
     assert exported.run_ids == tuple(f"shop/run-{day}" for day in DAYS[1:])
     assert exported.left_out == {"shop/open": "is not folded"}
     export_runs(store, Store(str(output)), None, "2026-10-31")

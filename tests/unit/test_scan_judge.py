@@ -4,6 +4,7 @@ import pytest
 
 from schemas.plan import PlannedRoute
 from schemas.settings import ScanSettings
+from tasks.scan.access import Access
 from tasks.scan.judge import Judge, Judgement, Seen, media_type
 from tests.browser.faulty_site import finder, planned
 
@@ -89,6 +90,19 @@ def test_strict_redirects() -> None:
     strict = ScanSettings(redirects="strict")
     assert judge(at("https://shop.test/b"), scan=strict) == Judgement("redirect_not_allowed")
     assert judge(at("http://www.shop.test/a"), scan=strict) is None
+
+
+def test_addresses_are_compared_with_their_secrets_in_place() -> None:
+    resolve = Access(secrets={"T": "value-1"}).resolve
+    route = planned(f"{HOME}?k={{{{secret:T}}}}")
+    strict = Judge(ScanSettings(redirects="strict"), finder([route]), resolve)
+    assert strict.when_settled(route, at("http://www.shop.test/a?k=value-1")) is None
+    assert strict.when_settled(route, at("http://www.shop.test/a?k=other")) == Judgement("redirect_not_allowed")
+    expecting = planned(HOME, expect_url="https://shop.test/b?k={{secret:T}}")
+    judge_all = Judge(ScanSettings(), finder([expecting]), resolve)
+    assert judge_all.when_settled(expecting, at("https://shop.test/b?k=value-1")) is None
+    assert judge_all.when_settled(expecting, at("https://shop.test/b?k=other")) == Judgement(
+        "expect_url", "expected https://shop.test/b?k={{secret:T}}")
 
 
 def test_hosts_allow_names_and_globs() -> None:
