@@ -55,7 +55,7 @@ def read_older(name: str, document: Any, known: int, key: str) -> Any:
         raise IntegrityError(key, fault)
     if not isinstance(document, Mapping):
         return document
-    absent = _later_keys(load_schema(name), document) - set(document)
+    absent = later_keys(load_schema(name), document.get(VERSION_KEY)) - set(document)
     return {**document, **{key: load_schema(name)["properties"][key].get("default") for key in absent}}
 
 
@@ -84,17 +84,16 @@ def add_later_columns(
     Args:
         schema: JSON Schema of the rows. columns: the Arrow schema that follows from it. footer: of the file.
     """
-    absent = sorted(_later_keys(schema, footer) - set(table.column_names))
+    absent = sorted(later_keys(schema, footer.get(VERSION_KEY)) - set(table.column_names))
     for name in absent:
         table = table.append_column(columns.field(name), pa.nulls(table.num_rows, columns.field(name).type))
     return table.select(columns.names) if absent and sorted(table.column_names) == sorted(columns.names) else table
 
 
-def _later_keys(schema: Mapping[str, Any], versioned: Mapping[str, Any]) -> set[str]:
-    """Return what a file of this version may lack."""
-    said = versioned.get(VERSION_KEY)
-    version = said if isinstance(said, int) else FIRST_FORMAT
-    return {name for name, spec in schema["properties"].items() if spec.get("x-since", FIRST_FORMAT) > version}
+def later_keys(schema: Mapping[str, Any], version: object) -> frozenset[str]:
+    """Return the keys of a schema that came after a version; what is no number is the first."""
+    known = version if isinstance(version, int) else FIRST_FORMAT
+    return frozenset(key for key, spec in schema["properties"].items() if spec.get("x-since", FIRST_FORMAT) > known)
 
 
 def _odd(found: Iterable[str], expected: Iterable[str]) -> str:

@@ -4,7 +4,6 @@ Here: rows, header, and the plan's own check. Not here: packing (`tasks/plan.py`
 Next: each shard reads its rows (`tasks/scan/`), the fold compares with all of them (`tasks/converge.py`).
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -14,13 +13,11 @@ from typing import Any
 from schemas.engine import EngineBuild, RuleInfo
 from schemas.errors import IntegrityError
 from schemas.manifest import SourceCount, SourceFailure
-from schemas.occurrence import canonical_json
+from schemas.plan_id import id_columns, plan_id_of
 from schemas.route import Expectation, RouteKey
 from schemas.settings import IdentitySwitches, ScanSettings
 
 PLAN_FORMAT = 1
-NOT_IN_PLAN_ID = ("plan_id", "run_id", "created_at", "source", "manifest_digest", "source_counts", "last_full_run_id",
-                  "carried_from_run_id", "carried_date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,26 +145,26 @@ class Plan:
 
     @property
     def computed_id(self) -> str:
-        """SHA-256 of the canonical JSON of header and rows, without run id, dates, source and manifest digest."""
-        header = {name: value for name, value in asdict(self.header).items() if name not in NOT_IN_PLAN_ID}
-        header["warnings"] = ()  # they speak of how the routes came in, and one estate can come in many ways
-        columns = [item.name for item in fields(PlannedRoute) if item.name not in NOT_IN_PLAN_ID]
-        rows = list(map(attrgetter(*columns), self.routes))  # `asdict` takes seconds for a large estate
-        text = canonical_json({"header": header, "columns": columns, "rows": rows})
-        return hashlib.sha256(text.encode()).hexdigest()
+        """The id that the records give; a stored plan of an older program is held to what it says (`plan_id_of`)."""
+        columns = id_columns(item.name for item in fields(PlannedRoute))
+        # `asdict` of the rows takes seconds for a large estate
+        return plan_id_of(asdict(self.header), columns, list(map(attrgetter(*columns), self.routes)))
 
     def sealed(self) -> "Plan":
         """Return the plan with its own id in the header."""
         return Plan(replace(self.header, plan_id=self.computed_id), self.routes)
 
-    def check(self) -> None:
+    def check(self, stored_id: str | None = None) -> None:
         """Hold the plan against itself.
+
+        Args:
+            stored_id: id of the stored header and rows; None computes it from the records.
 
         Raises:
             IntegrityError: a route twice, a shard that is empty or unknown, or counts and id that do not add up.
         """
         faults = [*_route_faults(self.header, self.routes), *_shard_faults(self.header, self.routes)]
-        if self.header.plan_id != self.computed_id:
+        if self.header.plan_id != (stored_id or self.computed_id):
             faults.append("plan_id is not the digest of the rows")
         if faults:
             raise IntegrityError("plan", "; ".join(faults))

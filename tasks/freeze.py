@@ -6,11 +6,13 @@ Not here: making a plan (`tasks/plan.py`). Next: each shard reads its rows, the 
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
 from schemas.errors import IntegrityError
 from schemas.format_version import complete_table, read_older
 from schemas.layout import RunLayout
 from schemas.plan import PLAN_FORMAT, Plan, PlanHeader, PlannedRoute, header_of
+from schemas.plan_id import id_columns, plan_id_of
 from schemas.shape import offences_in, record_of, row_of, table_of
 from tasks.store import Store
 
@@ -42,12 +44,7 @@ def read_header(store: Store, run: RunLayout) -> PlanHeader:
         FileNotFoundError: no plan was committed.
         IntegrityError: it breaks its schema, or is of a newer version.
     """
-    key = run.file("plan.json")
-    document = read_older("plan", store.read_json(key), PLAN_FORMAT, key)
-    offences = offences_in("plan", document, key)
-    if offences:
-        raise IntegrityError(key, "; ".join(map(str, offences[:3])))
-    return header_of(document)
+    return _header_of(store.read_json(run.file("plan.json")), run.file("plan.json"))
 
 
 def read_plan(store: Store, run: RunLayout) -> Plan:
@@ -57,11 +54,22 @@ def read_plan(store: Store, run: RunLayout) -> Plan:
         FileNotFoundError: no plan was committed.
         IntegrityError: it breaks its schema, or header and rows are not of one plan.
     """
-    header = read_header(store, run)
+    document = store.read_json(run.file("plan.json"))
+    header = _header_of(document, run.file("plan.json"))
     table, footer, _ = store.read_table(run.file("plan.parquet"))
     if footer.get("plan_id") != header.plan_id:
         raise IntegrityError(run.file("plan.parquet"), "is of another plan than plan.json")
-    table = complete_table("plan_route", table, footer, run.file("plan.parquet"))
-    plan = Plan(header, tuple(record_of(PlannedRoute, row) for row in table.to_pylist()))
-    plan.check()
+    rows = complete_table("plan_route", table, footer, run.file("plan.parquet")).to_pylist()
+    plan = Plan(header, tuple(record_of(PlannedRoute, row) for row in rows))
+    # Of what is stored, not of the records: a later program knows settings and columns that the plan was made without.
+    columns = id_columns(table.column_names)
+    plan.check(plan_id_of(document, columns, [[row[name] for name in columns] for row in rows]))
     return plan
+
+
+def _header_of(document: Any, key: str) -> PlanHeader:
+    document = read_older("plan", document, PLAN_FORMAT, key)
+    offences = offences_in("plan", document, key)
+    if offences:
+        raise IntegrityError(key, "; ".join(map(str, offences[:3])))
+    return header_of(document)

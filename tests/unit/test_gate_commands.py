@@ -38,7 +38,7 @@ def later_columns():
     for name in names:
         load_schema(name)["properties"]["came_later"] = {"type": ["string", "null"], "x-since": 2}
     arrow_schema.cache_clear()
-    yield names
+    yield
     for name in names:
         del load_schema(name)["properties"]["came_later"]
     arrow_schema.cache_clear()
@@ -93,12 +93,13 @@ def test_a_run_of_every_format_gives_its_stored_verdict_and_writes_nothing(folde
     assert tree(folder.parents[1]) == before
 
 
-def test_a_later_program_reads_the_tables_of_an_earlier_one(folder, call, later_columns):
+@pytest.mark.usefixtures("later_columns")
+def test_a_later_program_reads_the_tables_of_an_earlier_one(folder, call):
     stored = read(folder / "verdict.json")
     code, out, _ = call("gate", "r1", "--json")
     assert (code, decided(json.loads(out))) == (stored["exit_code"], decided(stored))
-    code, out, _ = call("show", "r1") if later_columns else (1, "", "")
-    assert (code, stored["summary"] in out.replace("\n", " "), "image-alt" in out) == (0, True, True)
+    code, out, _ = call("show", "r1")
+    assert (code, stored["summary"] in out, "image-alt" in out) == (0, True, True)
 
 
 def test_other_files_give_another_verdict_beside_the_first(folder, call):
