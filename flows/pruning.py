@@ -17,7 +17,7 @@ from schemas.baseline import parse_baseline
 from schemas.errors import AuditError, IntegrityError
 from schemas.layout import EstateLayout, RunLayout
 from schemas.shape import load_schema
-from tasks.freeze import read_header
+from tasks.freeze import BASELINE_FILE, read_header
 from tasks.store import Store
 
 ROW_SCHEMAS = {"outcomes": "outcome", "occurrences": "occurrence", "rule_results": "rule_result",
@@ -100,18 +100,22 @@ def _runs_of(store: Store, estate: EstateLayout) -> list[OldRun]:
 
 
 def _needed_runs(store: Store, estate: EstateLayout) -> dict[str, str]:
-    needed = {}
+    """Name the runs that others stand on, with the reason.
+
+    Raises:
+        ContractError: a baseline cannot be read: nobody knows which run it was made from.
+    """
     try:
         latest = store.read_json(estate.latest)
-        needed[latest.get("last_full_run_id")] = "it is the last full run"
-        needed[latest.get("run_id")] = "it is the newest run"
     except (FileNotFoundError, IntegrityError):
-        pass
-    try:
-        baseline = parse_baseline(store.read(estate.baseline).decode("utf-8", "replace"), estate.baseline)
-        needed[baseline.run_id] = "the baseline was made from it"
-    except FileNotFoundError:
-        pass
+        latest = {}
+    newest = latest.get("run_id")
+    needed = {latest.get("last_full_run_id"): "it is the last full run", newest: "it is the newest run"}
+    # The newest run may have been judged by a baseline of another place: its snapshot says by which.
+    for key in (estate.baseline, *([estate.run(newest).file(BASELINE_FILE)] if newest else [])):
+        if store.exists(key):
+            baseline = parse_baseline(store.read(key).decode("utf-8", "replace"), key)
+            needed[baseline.run_id] = "the baseline was made from it"
     return {run_id: reason for run_id, reason in needed.items() if run_id}
 
 

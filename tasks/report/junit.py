@@ -1,7 +1,8 @@
 """The verdict as JUnit XML, for CI systems that show tests.
 
-Here: which case is what. Coverage is a suite of errors: a route without a scan is a test that could not run, never one
-that passed. A finding is a failure where it blocks and skipped where it does not. Not here: the whole data.
+Here: which case is what. A route without a scan is an error where it makes the run incomplete, skipped where the policy
+lets it pass, and never a test that passed. A finding is a failure where it blocks, else skipped. So a CI system that
+counts failures and errors says what the exit code says. Not here: the whole data.
 """
 
 import xml.etree.ElementTree as ET
@@ -37,11 +38,14 @@ class Case:
 def junit_xml(material: ReportMaterial) -> bytes:
     """Return `junit.xml`: well-formed whatever the pages said, valid against Apache Ant's schema."""
     root = ET.Element("testsuites")
-    findings = material.verdict.findings
-    owed = owed_routes(material)
+    verdict, owed = material.verdict, owed_routes(material)
+    findings = verdict.findings
+    is_incomplete = verdict.kind is VerdictKind.INCOMPLETE
     suites = (
-        ("coverage", [_coverage_case(material, owed), *map(_route_case, owed[:SHOWN_CASES])], len(owed)),
-        ("findings", [_finding_case(finding) for finding in findings[:SHOWN_CASES]], len(findings)),
+        ("coverage", [_coverage_case(material, owed),
+                      *(_route_case(row, is_incomplete) for row in owed[:SHOWN_CASES])], len(owed)),
+        ("findings", [_finding_case(finding, verdict.is_report_only) for finding in findings[:SHOWN_CASES]],
+         len(findings)),
     )
     for number, (name, cases, whole) in enumerate(suites):
         root.append(_suite(number, name, cases, material, _cut_note(name, whole)))
@@ -114,15 +118,15 @@ def _coverage_case(material: ReportMaterial, owed: Sequence[Outcome]) -> Case:
                 "\n".join([*reasons, *routes, *more]))
 
 
-def _route_case(row: Outcome) -> Case:
+def _route_case(row: Outcome, is_incomplete: bool) -> Case:
     text = "\n".join(filter(None, (row.detail, row.how_to_fix, f"final address: {row.final_url}"
                                    if row.final_url else None)))
-    return Case(row.route if row.auth is None else f"{row.route} as {row.auth}", "fanfold.coverage.route", "error",
-                row.outcome.value, f"{row.outcome.value}: {row.reason}", cut_text(text, TEXT_CHARACTERS),
-                row.burned_ms / 1000)
+    name = row.route if row.auth is None else f"{row.route} as {row.auth}"
+    return Case(name, "fanfold.coverage.route", "error" if is_incomplete else "skipped", row.outcome.value,
+                f"{row.outcome.value}: {row.reason}", cut_text(text, TEXT_CHARACTERS), row.burned_ms / 1000)
 
 
-def _finding_case(finding: Finding) -> Case:
+def _finding_case(finding: Finding, is_report_only: bool) -> Case:
     kind = "violation" if finding.is_violation else "needs review"
     message = (f"{finding.impact or 'unknown'} {kind}: {finding.help} "
                f"({plural(finding.route_count, 'route')}, {plural(finding.occurrence_count, 'occurrence')})")
@@ -130,8 +134,9 @@ def _finding_case(finding: Finding) -> Case:
         f"first on {finding.example_route}", f"target: {finding.example_target}", finding.example_html,
         finding.failure_summary, f"suppressed: {finding.suppressed_by}" if finding.suppressed_by else None,
         finding.help_url)))
-    is_blocking = finding.decision is Decision.BLOCK
+    is_blocking = finding.decision is Decision.BLOCK and not is_report_only
     decision = finding.decision.value if finding.decision else "not judged"
+    decision = "would block" if finding.decision is Decision.BLOCK else decision
     return Case(f"{finding.rule} {finding.fingerprint}{'' if finding.is_violation else ' (needs review)'}",
                 f"fanfold.findings.{finding.rule}", "failure" if is_blocking else "skipped",
                 finding.impact or "unknown", message if is_blocking else f"{decision}: {message}",

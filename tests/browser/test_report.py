@@ -172,6 +172,7 @@ def test_a_long_list_turns_its_pages(page, tmp_path):
     page.goto((tmp_path / "routes.html").as_uri())
     assert page.get_by_role("status").inner_text() == "Rows 1 to 100 of 250"
     page.get_by_role("button", name="Next rows").press("Enter")
+    assert page.evaluate("document.activeElement.className") == "scroll"
     page.get_by_role("button", name="Next rows").press("Enter")
     shown = [text.split("\t")[0] for text in rows(page)]
     assert shown == [f"https://e.test/{number:04d}" for number in range(200, 250)]
