@@ -1,0 +1,130 @@
+"""What is deployed, as files: they parse, they agree with each other, with fanfold's settings and with Prefect."""
+
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+from uuid import UUID
+
+import prefect
+import pytest
+import yaml
+
+from flows.automations import locate_file, read_automations
+from flows.capacity import ROUTE_MEMORY_BYTES
+from flows.request import AuditRequest
+from schemas.errors import ContractError
+from schemas.settings import Settings
+
+CHECKOUT = Path(__file__).parents[2]
+DEPLOYMENTS = CHECKOUT / "deployments"
+POOLS = ("process", "docker", "kubernetes")
+BLOCK = UUID(int=7)
+METADATA = Path(prefect.__file__).parent / "server/api/collections_data/views/aggregate-worker-metadata.json"
+
+
+def parsed(path):
+    return yaml.safe_load((CHECKOUT / path).read_text("utf-8"))
+
+
+def pool(kind):
+    return json.loads((DEPLOYMENTS / "pools" / f"{kind}.json").read_text("utf-8"))
+
+
+def known_to_prefect(kind):
+    views = json.loads(METADATA.read_text("utf-8"))
+    return next(view[kind]["default_base_job_configuration"] for view in views.values() if kind in view)
+
+
+def test_every_deployment_says_what_it_is_and_takes_parameters_that_the_flow_knows():
+    for deployment in parsed("prefect.yaml")["deployments"]:
+        assert {"name", "version", "tags", "description", "schedules"} <= set(deployment)
+        assert deployment["entrypoint"] == "flows.audit.audit_estate", "the path form loads a second copy"
+        assert deployment["concurrency_limit"] == {"limit": 1, "collision_strategy": "CANCEL_NEW"}
+        AuditRequest(**deployment["parameters"]["request"])
+        assert (DEPLOYMENTS / deployment["name"] / "README.md").is_file()
+
+
+def test_job_variables_are_settings_and_the_heartbeat_fits_the_zombie_automation():
+    environment = parsed("prefect.yaml")["deployments"][0]["work_pool"]["job_variables"]["env"]
+    settings = {f"FANFOLD_{item.name.upper()}" for item in fields(Settings)} | {"FANFOLD_ROOT"}
+    assert {name for name in environment if name.startswith("FANFOLD_")} - settings == set()
+    zombie = next(entry for entry in read_automations(str(locate_file()), BLOCK) if entry.name == "fanfold zombie")
+    assert zombie.trigger.within.total_seconds() == 3 * int(environment["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"])
+
+
+def test_automations_are_prefects_own_and_every_webhook_has_its_block():
+    found = read_automations(str(locate_file()), BLOCK)
+    assert [entry.name for entry in found] == [
+        "fanfold incomplete", "fanfold blocked", "fanfold crashed", "fanfold dead letters", "fanfold no run",
+        "fanfold zombie"]
+    blocks = [action.block_document_id for entry in found for action in entry.actions
+              if action.type == "call-webhook"]
+    assert blocks == [BLOCK] * 5
+    assert next(entry.trigger.within.total_seconds() for entry in found if entry.name == "fanfold no run") == 26 * 3600
+
+
+def test_a_file_without_automations_of_prefects_form_is_named(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("automations: [{name: mine, trigger: {type: event, within: soon}}]", "utf-8")
+    with pytest.raises(ContractError, match=r"mine\.yaml: mine"):
+        read_automations(str(path), BLOCK)
+
+
+@pytest.mark.parametrize("kind", POOLS)
+def test_a_pool_template_is_closed_and_known_to_prefect(kind):
+    """Docker and Kubernetes are not run here: every variable is declared, every key is one that the worker reads."""
+    template, known = pool(kind), known_to_prefect(kind)
+    used = set(re.findall(r"{{ (\w+) }}", json.dumps(template["job_configuration"])))
+    declared = set(template["variables"]["properties"])
+    assert used == declared
+    assert set(template["job_configuration"]) <= set(known["job_configuration"])
+    for name in declared & set(known["variables"]["properties"]):
+        ours, theirs = template["variables"]["properties"][name], known["variables"]["properties"][name]
+        kinds = {theirs.get("type"), *(option.get("type") for option in theirs.get("anyOf", []))}
+        assert ours["type"] in kinds, name
+
+
+def test_a_kubernetes_job_runs_as_a_user_with_a_grace_period():
+    manifest = pool("kubernetes")["job_configuration"]["job_manifest"]
+    theirs = known_to_prefect("kubernetes")["job_configuration"]["job_manifest"]
+    assert (manifest["apiVersion"], manifest["kind"]) == (theirs["apiVersion"], theirs["kind"])
+    spec = manifest["spec"]["template"]["spec"]
+    assert (spec["securityContext"]["runAsNonRoot"], spec["terminationGracePeriodSeconds"] >= 30) == (True, True)
+    assert manifest["spec"]["backoffLimit"] == 0, "a run is retried by Prefect, not by the cluster"
+
+
+def test_quotas_fit_the_concurrency_settings():
+    environment = parsed("prefect.yaml")["deployments"][0]["work_pool"]["job_variables"]["env"]
+    routes = int(environment["FANFOLD_SHARDS_AT_ONCE"]) * int(environment["FANFOLD_IN_FLIGHT"])
+    needed = routes * ROUTE_MEMORY_BYTES
+    kubernetes, docker = (pool(kind)["variables"]["properties"] for kind in ("kubernetes", "docker"))
+    assert int(kubernetes["cpu"]["default"]) == routes
+    assert int(kubernetes["memory"]["default"].removesuffix("Gi")) * 2**30 > needed
+    assert int(docker["mem_limit"]["default"].removesuffix("m")) * 2**20 > needed
+    worker = parsed("deployments/docker/compose.yaml")["services"]["worker"]
+    assert (worker["cpus"], int(worker["mem_limit"].removesuffix("m")) * 2**20 > needed) == (routes, True)
+
+
+def test_the_image_has_a_pinned_browser_and_no_root():
+    text = (DEPLOYMENTS / "docker" / "Dockerfile").read_text("utf-8")
+    lines = [line for line in text.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
+    words = [line.split()[0] for line in lines if not line.startswith((" ", "&&"))]
+    assert set(words) <= {"ARG", "FROM", "ENV", "WORKDIR", "COPY", "RUN", "USER", "STOPSIGNAL", "CMD"}
+    assert words.index("USER") < words.index("CMD")
+    assert "no-sandbox" not in text
+    assert "pip install -c constraints.txt" in text
+    for line in lines:
+        if line.startswith("COPY"):
+            assert [name for name in line.split()[1:-1] if not (CHECKOUT / name).exists()] == []
+    assert re.search(r"^playwright==", (CHECKOUT / "constraints.txt").read_text("utf-8"), re.MULTILINE)
+
+
+def test_compose_has_a_server_on_postgres_that_is_not_open_to_the_network():
+    services = parsed("deployments/docker/compose.yaml")["services"]
+    assert set(services) == {"database", "server", "worker"}
+    assert services["server"]["environment"]["PREFECT_API_DATABASE_CONNECTION_URL"].startswith("postgresql+asyncpg://")
+    assert services["server"]["ports"] == ["127.0.0.1:4200:4200"]
+    assert services["worker"]["environment"]["PREFECT_API_URL"] == "http://server:4200/api"
+    assert "privileged" not in json.dumps(services)
+    assert {name for service in services.values() for name in service.get("depends_on", {})} <= set(services)
