@@ -125,7 +125,10 @@ def export(output: Annotated[str, typer.Option(help="Root of the dataset: a fold
 
 def prune(keep: Keep = None, older_than: OlderThan = None, dry_run: DryRun = False, content_only: ContentOnly = False,
           store: StoreAt = None) -> int:
-    """Remove old runs, never the baseline's, the newest, or the last full one."""
+    """Remove old runs, never the baseline's, the newest, or the last full one.
+
+    Without its content a run keeps its counts, fingerprints and verdict; it cannot be folded or resumed again.
+    """
     from flows.settings import set_flags
 
     set_flags(store=store)

@@ -30,9 +30,13 @@ def csv_cell(value: object) -> str:
     """
     if value is None:
         return ""
-    if isinstance(value, bool | int | float):
-        return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
     text = xml_text(str(value))
+    if text[:1].isalnum():
+        return text
     return "'" + text if text.startswith(FORMULA_STARTS) or text.lstrip().startswith(FORMULA_STARTS) else text
 
 

@@ -13,6 +13,7 @@ from tasks.report.inert import plain_text, web_link
 
 PART_BYTES = 4_500_000
 FACET_BYTES = 6
+NUMBER_BYTES = 12
 STATIC_ROWS = 100  # rows that are there without a script, and as many as the script shows at once
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -127,6 +128,8 @@ def _length(cell: Cell, column: Column) -> int:
     """Return how many bytes a cell takes in the data with its comma; of a facet, at most: its values come once."""
     if column.is_facet:
         return FACET_BYTES
+    if cell is None or isinstance(cell, int):
+        return NUMBER_BYTES
     plain = [cell.text, cell.href] if isinstance(cell, Anchor) else cell
     return len(json_block(plain).encode("utf-8")) + 1
 
