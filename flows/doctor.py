@@ -34,8 +34,8 @@ def examine() -> list[Check]:
     return [
         ok("program", f"fanfold {version('fanfold')}, Python {sys.version.split()[0]}"), *checks,
         *examine_browser(settings), *examine_engine(settings), *examine_capacity(settings), *examine_store(settings),
-        *examine_packages(Path.cwd(), sys.path), *examine_credentials(os.environ), *examine_server(),
-        *examine_clock(),
+        *examine_packages(Path.cwd(), sys.path), *examine_credentials(os.environ, settings.secret_blocks),
+        *examine_server(), *examine_clock(),
     ]
 
 
@@ -138,9 +138,13 @@ def examine_packages(folder: Path, path: Sequence[str]) -> Iterator[Check]:
         yield ok("packages", f"ours, in {own}")
 
 
-def examine_credentials(environment: Mapping[str, str]) -> Iterator[Check]:
-    """Read every profile and every file of a secret that the environment names; values are not shown."""
-    credentials, names = Credentials(environment), []
+def examine_credentials(environment: Mapping[str, str], at_shard: Sequence[str] = ()) -> Iterator[Check]:
+    """Read every profile and every file of a secret that the environment names; values are not shown.
+
+    Args:
+        at_shard: secrets that the task of a shard reads from Prefect: they are not here.
+    """
+    credentials, names = Credentials(environment, dict.fromkeys(at_shard, "read later")), []
     for variable in sorted(environment):
         try:
             if variable.startswith(PROFILE_PREFIX):

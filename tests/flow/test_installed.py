@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.site import Answer, Site
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -64,9 +66,14 @@ def test_the_wheel_holds_every_file_that_is_no_module(wheel):
 
 
 def test_stages_work_from_another_folder(installed, tmp_path):
-    (tmp_path / "m.json").write_text(json.dumps({"estate": "shop", "routes": ["http://127.0.0.1:9/a"]}), "utf-8")
-    planned = run([installed / "bin" / "python", "-m", "flows", "plan", "m.json", "--run-id", "r1"], tmp_path)
-    assert planned.returncode == 0, planned.stderr
+    with Site({}) as site:
+        locations = "".join(f"<url><loc>{site.url(path)}</loc></url>" for path in ("/a", "/b"))
+        site.answers["/sitemap.xml"] = Answer(
+            f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{locations}</urlset>')
+        planned = run([installed / "bin" / "python", "-m", "flows", "plan", site.url("/sitemap.xml"), "--run-id", "r1",
+                       "--estate", "shop", "--json"], tmp_path)
+        assert planned.returncode == 0, planned.stderr
+        assert sorted(row["url"] for row in json.loads(planned.stdout)["routes"]) == [site.url("/a"), site.url("/b")]
     assert (tmp_path / "fanfold-store" / "shop" / "runs" / "r1" / "plan.json").is_file()
 
 

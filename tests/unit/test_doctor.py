@@ -101,6 +101,8 @@ def test_credentials(tmp_path: Path) -> None:
     good = {"FANFOLD_SECRET_T_FILE": str(tmp_path / "t"), "FANFOLD_PROFILE_STAFF": str(tmp_path / "staff.json")}
     assert list(examine_credentials({**good, "FANFOLD_SECRET_U": "u", "HOME": "/"})) == [
         ok("credentials", "FANFOLD_PROFILE_STAFF, FANFOLD_SECRET_T_FILE")]
+    assert list(examine_credentials({"FANFOLD_PROFILE_STAFF": str(tmp_path / "staff.json")}, ["T"])) == [
+        ok("credentials", "FANFOLD_PROFILE_STAFF")]
     gone = list(examine_credentials({"FANFOLD_PROFILE_STAFF": str(tmp_path / "gone.json")}))
     assert [(check.state, check.found) for check in gone] == [(
         CheckState.FAULT, f"FANFOLD_PROFILE_STAFF: {tmp_path / 'gone.json'}: cannot be read (No such file or "
