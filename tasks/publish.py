@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 import pyarrow as pa
 
 from schemas.converged import Converged, DeadLetter
+from schemas.errors import IntegrityError
 from schemas.evidence import Evidence
 from schemas.history import Sample
 from schemas.layout import EstateLayout, RunLayout
@@ -60,8 +61,18 @@ def publish(store: Store, run: RunLayout, publication: Publication) -> dict[str,
     receipts = {str(index): receipt.attempt_name for index, receipt in sorted(publication.evidence.receipts.items())}
     document = to_document(publication.verdict, tables=digests, receipts=receipts)
     store.write_json(run.file("verdict.json"), document)
-    store.write_json(EstateLayout(run.estate).latest, _latest(publication))
+    if not _is_overtaken(store, run, header.created_at):
+        store.write_json(EstateLayout(run.estate).latest, _latest(publication))
     return document
+
+
+def _is_overtaken(store: Store, run: RunLayout, created_at: str) -> bool:
+    """Whether a run that was planned later has been published: folding an old one again does not make it the newest."""
+    try:
+        latest = store.read_json(EstateLayout(run.estate).latest)
+        return bool(latest["run_id"] != run.run_id and latest["created_at"] > created_at)
+    except (FileNotFoundError, IntegrityError, KeyError, TypeError):
+        return False
 
 
 def _latest(publication: Publication) -> dict[str, object]:

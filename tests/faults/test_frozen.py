@@ -131,3 +131,16 @@ def _repin(legs, **changes):
     sealed = Plan(header_of(document), plan.routes).sealed()
     write_plan(legs.store, legs.run.ref.layout, sealed, {})
     legs.run = replace(legs.run, plan_id=sealed.header.plan_id)
+
+
+def test_folding_an_older_run_again_does_not_make_it_the_newest(start):
+    with small_site(1) as site:
+        old = start(site, "old")
+        old.scan()
+        old.fold()
+        new = start(site, "new")
+        new.scan()
+        new.fold()
+        old.fold()
+        latest = new.store.read_json("site/latest.json")
+        assert (latest["run_id"], latest["last_full_run_id"]) == ("new", "new")
