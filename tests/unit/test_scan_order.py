@@ -19,5 +19,5 @@ def test_an_order_is_read_as_it_was_written(order):
 
 @pytest.mark.parametrize("words", [[], [*ORDER.arguments(), "--nope"], [*ORDER.arguments(), "--in-flight", "many"]])
 def test_a_wrong_argument_is_bad_input(words):
-    with pytest.raises(ContractError, match="python -m tasks.scan"):
+    with pytest.raises(ContractError, match=r"python -m tasks\.scan"):
         parse_order(words)
