@@ -42,7 +42,7 @@ class _Walk:
 
     @property
     def frame_seconds(self) -> float:
-        """Seconds that one frame has: a share of what is left, so that the rest can always be tested and put together."""
+        """Seconds that one frame has: a share of what is left, so that the rest can still be tested."""
         return min(FRAME_SECONDS, max(0.5, self.left_s() / 4))
 
 
