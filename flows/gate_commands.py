@@ -51,7 +51,7 @@ def gate(
         _print_json([asdict(route) for route in judgement.explanation])
     else:
         print(judgement.verdict.summary)
-        _print_lines(explanation_lines(judgement.explanation))
+        print_lines(explanation_lines(judgement.explanation))
     if judgement.key is not None and not json:
         print(f"  {ref.store}/{judgement.key}")
     return judgement.verdict.exit_code
@@ -68,7 +68,7 @@ def update(run_id: RunId, anew: Anew = False, store: StoreAt = None) -> int:
     from tasks.store import Store
 
     ref = ref_of(run_id)
-    _print_lines(written_lines(update_baseline(Store(ref.store), ref.layout, utc_now(), is_anew=anew), ref.store))
+    print_lines(written_lines(update_baseline(Store(ref.store), ref.layout, utc_now(), is_anew=anew), ref.store))
     return ExitCode.PASSED
 
 
@@ -83,7 +83,7 @@ def prune(run_id: RunId, store: StoreAt = None) -> int:
     from tasks.store import Store
 
     ref = ref_of(run_id)
-    _print_lines(written_lines(prune_by_run(Store(ref.store), ref.layout, utc_now()), ref.store))
+    print_lines(written_lines(prune_by_run(Store(ref.store), ref.layout, utc_now()), ref.store))
     return ExitCode.PASSED
 
 
@@ -102,7 +102,7 @@ def diff(run_id: RunId, against: Against = None, store: StoreAt = None, json: Js
     if json:
         _print_json([asdict(change) for change in changes])
     else:
-        _print_lines(change_lines(changes))
+        print_lines(change_lines(changes))
     return ExitCode.PASSED
 
 
@@ -120,7 +120,7 @@ def suppressions(run_id: RunId, store: StoreAt = None, json: Json = False) -> in
     if json:
         _print_json([{"state": state_of(use), **asdict(use)} for use in verdict.suppressions])
     else:
-        _print_lines(suppression_lines(verdict.suppressions, str(verdict.provenance["judged_on"])))
+        print_lines(suppression_lines(verdict.suppressions, str(verdict.provenance["judged_on"])))
     return ExitCode.PASSED
 
 
@@ -130,9 +130,10 @@ def _set_store(store: str | None) -> None:
     set_flags(store=store)
 
 
-def _print_lines(lines: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines without control characters: a page's text must not drive the terminal."""
     for line in lines:
-        print(CONTROL.sub("\ufffd", line))  # a page's text must not drive the terminal
+        print(CONTROL.sub("\ufffd", line))
 
 
 def _print_json(document: Any) -> None:
