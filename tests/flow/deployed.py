@@ -197,8 +197,8 @@ class Deployed:
 
     def artifacts(self, run_id: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.post(
-            "artifacts/filter", {"artifacts": {"flow_run_id": {"any_": [run_id]}}, "sort": "CREATED_ASC"})
-        return found
+            "artifacts/filter", {"artifacts": {"flow_run_id": {"any_": [run_id]}}, "sort": "CREATED_DESC"})
+        return found[::-1]
 
 
 def dataset(store: Path, estate: str, run_id: str, left_out: Iterable[str] = ()) -> dict[str, list[str]]:
