@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,7 @@ pytestmark = pytest.mark.timeout(600)
 SHARDS = 8
 COPY = "without-limit"
 BROWSER_END_SECONDS = 15
+ZOMBIE_SECONDS = 130  # 90 after the last heartbeat, and what a busy server takes to notice
 
 
 @pytest.fixture(scope="module")
@@ -120,10 +122,10 @@ def zombie(deployed, stack):
     deployed.start_worker("first")
     cut = begin_cut_run(deployed, "zombie", stack)
     deployed.kill_worker_and_flow("first")
-    began = time.monotonic()
+    killed_at = datetime.now(UTC)
     kept = finish_cut_run(deployed, "zombie", cut)
     deployed.start_worker("second")
-    return cut, kept, began
+    return cut, kept, killed_at
 
 
 @pytest.fixture(scope="module")
@@ -248,10 +250,11 @@ def assert_artifacts_are_small(artifacts):
 
 def test_a_zombie_is_found_and_its_run_goes_on_with_another_worker(deployed, zombie, tmp_path, monkeypatch):
     """124: worker and flow died together; shards kept what they had; nobody was left to say that the run is dead."""
-    cut, kept, began = zombie
+    cut, kept, killed_at = zombie
     crashed = deployed.ended(cut.run_id, limit_s=150)
     assert (crashed["state_type"], crashed["state"]["message"][:12]) == ("CRASHED", "No heartbeat")
-    assert time.monotonic() - began < 150
+    waited = datetime.fromisoformat(crashed["state"]["timestamp"]) - killed_at
+    assert waited.total_seconds() < ZOMBIE_SECONDS
     cut.site.log.clear()
     deployed.retry(cut.run_id)
     done = deployed.ended(cut.run_id, run_count=2)
