@@ -19,6 +19,7 @@ from flows.report_commands import export, prune, report, runs, show
 from flows.server_commands import down, up
 from flows.settings import set_flags, variable_warnings
 from flows.settings_commands import doctor, settings
+from flows.terminal import for_terminal
 from schemas.errors import AuditError, ContractError
 from schemas.verdict import ExitCode
 
@@ -88,7 +89,7 @@ def plan(
     request = AuditRequest(
         source=files.get("source", source), policy=policy or files.get("policy"), suppressions=suppressions,
         baseline=baseline, history=history or files.get("history"), shards=shards, estate=estate)
-    run = plan_run(request, name, f"plan-{name}", is_browser_needed=False)
+    run = plan_run(request, name, f"plan-{name}", is_browser_needed=False, is_first_look=True)
     planned = read_plan(Store(run.ref.store), run.ref.layout)
     if json:
         print_json(planned)
@@ -213,4 +214,4 @@ def exit_code_of(words: list[str]) -> int:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+    print(for_terminal(text), file=sys.stderr)

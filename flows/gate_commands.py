@@ -5,13 +5,13 @@ Here: flags, and what is printed. Not here: what they do (`judging.py`, `baselin
 """
 
 import json as json_module
-import re
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
+from flows.terminal import for_terminal
 from schemas.verdict import ExitCode
 
 RunId = Annotated[str, typer.Argument(help="Id of a folded run, or `latest`.")]
@@ -24,7 +24,6 @@ Anew = Annotated[bool, typer.Option("--anew", help="Leave the old baseline aside
 StoreAt = Annotated[str | None, typer.Option("--store", help="Root of the store.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 baseline_group = typer.Typer(no_args_is_help=True,
                              help="What an estate is known to have: written only by these commands.")
@@ -133,7 +132,7 @@ def _set_store(store: str | None) -> None:
 def print_lines(lines: Iterable[str]) -> None:
     """Print lines without control characters: a page's text must not drive the terminal."""
     for line in lines:
-        print(CONTROL.sub("\ufffd", line))
+        print(for_terminal(line))
 
 
 def _print_json(document: Any) -> None:

@@ -12,11 +12,11 @@ from importlib.metadata import version
 
 from flows.inputs import read_inputs, stored_history
 from flows.judged import stored_judged
-from flows.judging import gate_input, gather_run
+from flows.judging import check_not_pruned, gate_input, gather_run, lasting_faults
 from flows.progress import in_words, listener
 from flows.report_run import folded_material, write_report
 from flows.request import AuditRequest
-from flows.runs import RunRef, check_same_run, find_run, last_full_run, ref_of
+from flows.runs import RunRef, check_same_files, check_same_run, find_run, last_full_run, ref_of
 from flows.settings import capacity_of, settings_in_force
 from schemas.baseline import usable_baseline
 from schemas.errors import ContractError, TransientError, bad_input
@@ -74,12 +74,15 @@ class PlannedRun:
 
 
 def plan_run(
-    request: AuditRequest, run_id: str, flow_attempt: str, *, is_browser_needed: bool = True
+    request: AuditRequest, run_id: str, flow_attempt: str, *, is_browser_needed: bool = True,
+    is_first_look: bool = False,
 ) -> PlannedRun:
     """Load, normalize and plan a run, and freeze the plan; a run that is there already is taken as it stands.
 
     Args:
         run_id: of the run. flow_attempt: tells attempts of the flow apart.
+        is_first_look: a person asks now, so the files that are named must be those of the run's snapshot. A retry by
+            Prefect asks with the words of before, and the snapshot stands whatever became of the files.
         is_browser_needed: pin the browser of this machine; without one, the receipts must agree among themselves.
 
     Raises:
@@ -106,6 +109,9 @@ def plan_run(
     else:
         header, ref = read_header(store, found), RunRef(settings.store, found.estate, run_id)
         check_same_run(request, settings, header)
+        check_not_pruned(store, found)
+        if is_first_look:
+            check_same_files(request, store, found)
     listener().planned(header, capacity_of(settings).shards_at_once)
     briefs = tuple(ShardBrief(s.shard_index, header.shard_count, s.route_count, s.load_ms) for s in header.shards)
     budget_ms = request.run_budget_s * 1_000 if request.run_budget_s else settings.run_budget_ms
@@ -169,17 +175,21 @@ def scan_shard_of(
                        on_event=lambda event: listener().shard_event(shard_index, event), secret_values=secret_values)
 
 
-def fold_run(ref: RunRef, shard_faults: Sequence[str] = ()) -> Verdict:
+def fold_run(ref: RunRef, shard_faults: Sequence[str] | None = None) -> Verdict:
     """Collect, converge, learn, decide, report and publish a run.
 
     Args:
-        shard_faults: what ended shards other than by a receipt; it makes the run incomplete.
+        shard_faults: what ended shards other than by a receipt; it makes the run incomplete. None, where nobody
+            watched the shards, keeps those of the last fold that no newer receipt answers.
 
     Raises:
-        IntegrityError: the plan of the run is broken.
+        IntegrityError: the plan of the run is broken. ContractError: what the shards left was pruned.
     """
     store, layout = Store(ref.store), EstateLayout(ref.estate)
+    check_not_pruned(store, ref.layout)
     gathered = gather_run(store, ref.layout)
+    if shard_faults is None:
+        shard_faults = lasting_faults(store, ref.layout, gathered.evidence)
     plan, evidence, converged = gathered.plan, gathered.evidence, gathered.converged
     listener().stage(f"folded {len(converged.outcomes)} routes, {len(converged.findings)} findings")
     samples = samples_of(converged.outcomes, ref.run_id)

@@ -4,6 +4,7 @@ Here: reading what the shards left as one dataset, and the gate's input. Not her
 files (`judged.py`), deciding (`tasks/gate`), baselines (`baselines.py`).
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +26,8 @@ from tasks.gate import decide_verdict, explain_route
 from tasks.gate.explain import RouteExplanation
 from tasks.publish import publish_verdict_beside
 from tasks.store import Store
+
+SHARD_OF_FAULT = re.compile(r"shard-(\d+) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +86,46 @@ def folded_input(store: Store, run: RunLayout, now: str, others: Mapping[str, Na
         ContractError: the run is not folded, or its content was pruned; a file breaks its schema.
     """
     document = folded_document(store, run)
-    if document.get("receipts") and not store.names(run.file("partials")):
+    check_not_pruned(store, run)
+    gathered = gather_run(store, run)
+    if receipt_names(gathered.evidence) != document.get("receipts", {}):
+        raise bad_input(f"run {run.run_id}", "has other receipts than its verdict names: shards ran since",
+                        "a run that was folded after its last shard", f"`fanfold fold {run.run_id}` folds it.")
+    faults = lasting_faults(store, run, gathered.evidence)
+    return gate_input(gathered, stored_judged(store, run, gathered.plan.header.engine, others), now, faults)
+
+
+def check_not_pruned(store: Store, run: RunLayout) -> None:
+    """Refuse a run whose verdict stands but whose partials were pruned: folding it again would lose everything.
+
+    Raises:
+        ContractError: it was pruned.
+    """
+    if not store.exists(run.file("verdict.json")) or store.names(run.file("partials")):
+        return
+    if store.read_json(run.file("verdict.json")).get("receipts"):
         raise bad_input(f"run {run.run_id}", "was pruned: what its shards left is gone", "a run with its partials",
                         "Its verdict stands: `fanfold show` prints it.")
+
+
+def receipt_names(evidence: Evidence) -> dict[str, str]:
+    """Return the attempt of each chosen receipt, by shard, as the verdict stores it."""
+    return {str(index): receipt.attempt_name for index, receipt in sorted(evidence.receipts.items())}
+
+
+def lasting_faults(store: Store, run: RunLayout, evidence: Evidence) -> list[str]:
+    """Return the shard faults of the last fold that no newer receipt of the shard has answered.
+
+    A refusal or a death is not undone by folding or judging again, only by a shard that ends.
+    """
+    if not store.exists(run.file("verdict.json")):
+        return []
+    document = store.read_json(run.file("verdict.json"))
+    named = document.get("receipts", {})
+    newer = {index for index, name in receipt_names(evidence).items() if named.get(index) != name}
     faults = [fault for reason in from_document(document).reasons if reason.code == "shard_faults"
-              for fault in reason.examples]  # a refusal is not undone by judging again
-    gathered = gather_run(store, run)
-    return gate_input(gathered, stored_judged(store, run, gathered.plan.header.engine, others), now, faults)
+              for fault in reason.examples]
+    return [fault for fault in faults if not (found := SHARD_OF_FAULT.match(fault)) or str(int(found[1])) not in newer]
 
 
 def folded_document(store: Store, run: RunLayout) -> dict[str, Any]:

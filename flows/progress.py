@@ -14,6 +14,7 @@ from typing import Protocol
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from flows.terminal import for_terminal
 from schemas.plan import PlanHeader
 from tasks.scan.watch import Event
 
@@ -71,7 +72,7 @@ class Terminal:
 
     def stage(self, text: str) -> None:
         """Print a line."""
-        self._console.print(text, markup=False, highlight=False)
+        self._console.print(for_terminal(text), markup=False, highlight=False)
 
     def planned(self, header: PlanHeader, places: int) -> None:
         """Take totals and estimate from the plan."""

@@ -45,7 +45,7 @@ def stored_material(store: Store, run: RunLayout) -> ReportMaterial:
         FileNotFoundError: the run is not folded. IntegrityError: a file is not the one that was judged.
     """
     document = store.read_json(run.file("verdict.json"))
-    verdict = replace(from_document(document), findings=_rows(store, run, document, "findings", Finding))
+    verdict = replace(from_document(document), findings=proved_rows(store, run, document, "findings", Finding))
     plan = read_plan(store, run)
     receipts = {}
     for index, attempt_name in document.get("receipts", {}).items():
@@ -53,9 +53,9 @@ def stored_material(store: Store, run: RunLayout) -> ReportMaterial:
         if receipt is not None:
             receipts[int(index)] = receipt
     return ReportMaterial(
-        plan, verdict, _rows(store, run, document, "outcomes", Outcome),
-        _rows(store, run, document, "dead_letters", DeadLetter), _rows(store, run, document, "quarantine", Quarantined),
-        receipts, earlier_verdicts(store, run, verdict))
+        plan, verdict, proved_rows(store, run, document, "outcomes", Outcome),
+        proved_rows(store, run, document, "dead_letters", DeadLetter),
+        proved_rows(store, run, document, "quarantine", Quarantined), receipts, earlier_verdicts(store, run, verdict))
 
 
 def write_report(store: Store, run: RunLayout, material: ReportMaterial) -> str:
@@ -101,7 +101,14 @@ def _planned_at(verdict: Verdict) -> str:
     return str(verdict.provenance.get("planned_at", ""))
 
 
-def _rows(store: Store, run: RunLayout, document: Mapping[str, Any], name: str, kind: type[Row]) -> tuple[Row, ...]:
+def proved_rows(
+    store: Store, run: RunLayout, document: Mapping[str, Any], name: str, kind: type[Row]
+) -> tuple[Row, ...]:
+    """Read a table of a folded run as records, proved by the digest that its verdict names.
+
+    Raises:
+        IntegrityError: it is not the file that was judged.
+    """
     key = run.file(f"{name}.parquet")
     table, footer, digest = store.read_table(key)
     expected = document.get("tables", {}).get(f"{name}.parquet", {}).get("sha256", digest)

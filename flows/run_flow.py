@@ -16,6 +16,7 @@ from typing import Any
 from flows.progress import Terminal, listening
 from flows.request import AuditRequest, as_request
 from flows.server import client_environment, embedded_server, known_server, wait_until_healthy
+from flows.terminal import for_terminal
 from schemas.verdict import ExitCode
 
 EXIT_CODES: Mapping[str, ExitCode] = {
@@ -58,7 +59,7 @@ def _plan_first(asked: AuditRequest, terminal: Terminal) -> None:
 
     assert asked.run_id is not None
     with listening(terminal):
-        plan_run(asked, asked.run_id, "before the flow")
+        plan_run(asked, asked.run_id, "before the flow", is_first_look=True)
 
 
 def _run(asked: AuditRequest) -> Any:
@@ -78,13 +79,13 @@ def _show(state: Any, asked: AuditRequest) -> int:
     assert asked.run_id is not None
     code = EXIT_CODES.get(state.name, ExitCode.INCOMPLETE)
     if code is ExitCode.BAD_INPUT:
-        print(f"Bad input, nothing was written:\n{state.message}", file=sys.stderr)
+        print(f"Bad input, nothing was written:\n{for_terminal(str(state.message))}", file=sys.stderr)
     elif state.name in EXIT_CODES:
         show_stored_verdict(ref_of(asked.run_id))
         if code is ExitCode.INCOMPLETE:
             print(f"\nTo scan what is not settled: fanfold resume {asked.run_id}")
     else:
-        print(f"Incomplete: the flow ended {state.name}: {state.message}\n"
+        print(f"Incomplete: the flow ended {state.name}: {for_terminal(str(state.message))}\n"
               f"To go on: fanfold resume {asked.run_id}", file=sys.stderr)
     return code
 

@@ -12,8 +12,8 @@ from schemas.errors import ContractError, IntegrityError, Offence, bad_input
 from schemas.layout import EstateLayout, RunLayout
 from schemas.plan import PlanHeader
 from schemas.settings import Settings
-from tasks.freeze import read_header
-from tasks.store import Store
+from tasks.freeze import BASELINE_FILE, POLICY_FILE, SUPPRESSIONS_FILE, read_header
+from tasks.store import Store, read_source
 
 LATEST = "latest"
 
@@ -69,12 +69,33 @@ def check_same_run(request: AuditRequest, settings: Settings, header: PlanHeader
     offences = []
     if shown_source(request.path("source") or "", settings) != header.source:
         offences.append(Offence(subject, f"exists with source {header.source}", "the same source", remedy))
+    if request.estate not in (None, header.estate):
+        offences.append(Offence(subject, f"is of estate {header.estate}", "the same estate", remedy))
     for name, asked, planned in (("identity", settings.identity, header.identity),
                                  ("scan", settings.scan, header.scan)):
         differing = [item.name for item in fields(planned) if getattr(asked, item.name) != getattr(planned, item.name)]
         if differing:
             offences.append(Offence(subject, f"was planned with other {name} settings: {', '.join(differing)}",
                                     "the same settings", remedy))
+    if offences:
+        raise ContractError(offences)
+
+
+def check_same_files(request: AuditRequest, store: Store, run: RunLayout) -> None:
+    """Refuse files that a run is to be judged by, where it was planned with others.
+
+    Raises:
+        ContractError: names each.
+    """
+    offences = []
+    for field, name in (("policy", POLICY_FILE), ("suppressions", SUPPRESSIONS_FILE), ("baseline", BASELINE_FILE)):
+        path = request.path(field)
+        if path is None:
+            continue
+        frozen = store.read(run.file(name)) if store.exists(run.file(name)) else None
+        if read_source(path) != frozen:
+            offences.append(Offence(path, f"is not the {field} that run {run.run_id} was planned with", "the same file",
+                                    f"`fanfold gate {run.run_id} --{field} {path}` judges it by another."))
     if offences:
         raise ContractError(offences)
 

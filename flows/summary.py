@@ -12,12 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.progress import in_words
+from flows.report_run import proved_rows
 from flows.runs import RunRef
+from flows.terminal import for_terminal
 from schemas.finding import Finding
-from schemas.format_version import complete_table
 from schemas.manifest import SourceCount
 from schemas.plan import Plan
-from schemas.shape import record_of, row_of
+from schemas.shape import row_of
 from schemas.verdict import Reason, Verdict, VerdictKind, from_document, to_document
 from tasks.store import Store
 
@@ -28,6 +29,10 @@ SHOWN_SOURCES = 20
 STYLES = {VerdictKind.PASSED: "bold green", VerdictKind.BLOCKED: "bold red", VerdictKind.INCOMPLETE: "bold yellow"}
 
 
+def _text(text: str, style: str = "") -> Text:
+    return Text(for_terminal(text), style)
+
+
 def print_verdict(verdict: Verdict, place: str, console: Console | None = None) -> None:
     """Print verdict, reasons, coverage, worst findings, and where the files are.
 
@@ -35,39 +40,39 @@ def print_verdict(verdict: Verdict, place: str, console: Console | None = None) 
         place: the run folder. console: where to; standard output without one.
     """
     out = console or Console(soft_wrap=True, highlight=False)
-    out.print(Text(verdict.kind.value.upper(), STYLES[verdict.kind]), Text(verdict.summary))
+    out.print(_text(verdict.kind.value.upper(), STYLES[verdict.kind]), _text(verdict.summary))
     for title, reasons in (("reasons", verdict.reasons), ("warnings", verdict.warnings)):
         if reasons:
-            out.print(Text(f"\n{title}", "bold"))
+            out.print(_text(f"\n{title}", "bold"))
             for reason in reasons:
                 _print_reason(out, reason)
     coverage = verdict.coverage
-    out.print(Text("\ncoverage", "bold"))
+    out.print(_text("\ncoverage", "bold"))
     outcomes = ", ".join(f"{count} {name}" for name, count in sorted(coverage.by_outcome.items()) if count)
-    out.print(Text(f"  {coverage.covered_count} of {coverage.in_scope_count} routes: {outcomes}"))
+    out.print(_text(f"  {coverage.covered_count} of {coverage.in_scope_count} routes: {outcomes}"))
     _print_findings(out, verdict)
-    out.print(Text("\nfiles", "bold"))
-    out.print(Text(f"  {place}"))
+    out.print(_text("\nfiles", "bold"))
+    out.print(_text(f"  {place}"))
 
 
 def _print_reason(out: Console, reason: Reason) -> None:
-    out.print(Text(f"  {reason.decision.value}: {reason.text}"))
+    out.print(_text(f"  {reason.decision.value}: {reason.text}"))
     for example in reason.examples[:SHOWN_EXAMPLES]:
-        out.print(Text(f"      {example}"))
+        out.print(_text(f"      {example}"))
 
 
 def _print_findings(out: Console, verdict: Verdict) -> None:
     violations = [finding for finding in verdict.findings if finding.is_violation]
     if not violations:
         return
-    out.print(Text(f"\nworst findings ({len(violations)} in all, {verdict.occurrence_count} occurrences)", "bold"))
+    out.print(_text(f"\nworst findings ({len(violations)} in all, {verdict.occurrence_count} occurrences)", "bold"))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
     for name in ("impact", "rule", "routes", "decision", "example"):
         table.add_column(name, justify="right" if name == "routes" else "left", overflow="fold")
     for finding in violations[:SHOWN_FINDINGS]:
         cells = (finding.impact or "unknown", finding.rule, str(finding.route_count), finding.decision or "",
                  f"{finding.example_route}  {finding.example_target}"[:120])
-        table.add_row(*(Text(cell) for cell in cells))
+        table.add_row(*(_text(cell) for cell in cells))
     out.print(table)
 
 
@@ -75,8 +80,8 @@ def print_plan(plan: Plan, console: Console | None = None) -> None:
     """Print what each shard is given, and how good the balance is."""
     out = console or Console(soft_wrap=True, highlight=False)
     header = plan.header
-    out.print(Text(f"plan {header.plan_id[:12]}", "bold"),
-              Text(f"of run {header.run_id}, estate {header.estate}: {header.route_count} routes"))
+    out.print(_text(f"plan {header.plan_id[:12]}", "bold"),
+              _text(f"of run {header.run_id}, estate {header.estate}: {header.route_count} routes"))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
     for name in ("shard", "profile", "routes", "load"):
         table.add_column(name, justify="left" if name == "profile" else "right")
@@ -84,9 +89,9 @@ def print_plan(plan: Plan, console: Console | None = None) -> None:
         table.add_row(str(shard.shard_index), shard.auth or "", str(shard.route_count), in_words(shard.load_ms))
     out.print(table)
     if len(header.shards) > SHOWN_SHARDS:
-        out.print(Text(f"  … and {len(header.shards) - SHOWN_SHARDS} more"))
+        out.print(_text(f"  … and {len(header.shards) - SHOWN_SHARDS} more"))
     for line in plan_lines(plan):
-        out.print(Text(line))
+        out.print(_text(line))
 
 
 def plan_lines(plan: Plan) -> list[str]:
@@ -133,8 +138,6 @@ def show_verdict(verdict: Verdict, ref: RunRef, *, is_json: bool = False) -> Non
 def show_stored_verdict(ref: RunRef) -> None:
     """Print the verdict of a folded run with its worst findings, from the store."""
     store = Store(ref.store)
-    verdict = from_document(store.read_json(ref.layout.file("verdict.json")))
-    key = ref.layout.file("findings.parquet")
-    table, footer, _ = store.read_table(key)
-    findings = tuple(record_of(Finding, row) for row in complete_table("finding", table, footer, key).to_pylist())
-    show_verdict(replace(verdict, findings=findings), ref)
+    document = store.read_json(ref.layout.file("verdict.json"))
+    findings = proved_rows(store, ref.layout, document, "findings", Finding)
+    show_verdict(replace(from_document(document), findings=findings), ref)

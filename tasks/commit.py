@@ -62,6 +62,7 @@ class Triple:
     outcomes: pa.Table
     occurrences: pa.Table
     rule_results: pa.Table
+    browser_version: str | None = None
     faults: tuple[RowFault, ...] = ()
 
 
@@ -77,14 +78,18 @@ def attempt_number(attempt_name: str) -> int:
     return int(match[1])
 
 
-def write_triple(shelf: Shelf, attempt_name: str, number: int, tables: Mapping[str, pa.Table]) -> TripleRef:
+def write_triple(
+    shelf: Shelf, attempt_name: str, number: int, tables: Mapping[str, pa.Table], browser_version: str | None = None
+) -> TripleRef:
     """Write a triple; its outcomes file comes last and commits it.
 
     Args:
         tables: one for each of `TRIPLE_KINDS`, with the Arrow schema of its rows.
+        browser_version: that saw the pages, so that no later attempt can call them another's.
     """
     footer: dict[str, object] = {
         "plan_id": shelf.plan_id, "shard_index": shelf.shard_index, "attempt_name": attempt_name, "number": number,
+        "browser_version": browser_version,
     }
     for kind in TRIPLE_KINDS[:-1]:
         key = shelf.run.triple(shelf.shard_index, attempt_name, kind, number)
@@ -124,7 +129,8 @@ def read_triple(
                    for fault in _row_faults(shelf, kind, attempt_name, number, table, task_ids))
     faulty = pa.array(sorted({fault.task_id for fault in faults}), pa.string())
     sound = {kind: table.filter(pc.invert(pc.is_in(table["task_id"], faulty))) for kind, table in tables.items()}
-    return Triple(TripleRef(attempt_name, number, outcomes.num_rows, digest), faults=faults, **sound)
+    return Triple(TripleRef(attempt_name, number, outcomes.num_rows, digest), faults=faults,
+                  browser_version=str(footer["browser_version"]) if footer.get("browser_version") else None, **sound)
 
 
 def committed_numbers(shelf: Shelf, attempt_name: str) -> list[int]:

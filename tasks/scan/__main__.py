@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 
@@ -85,14 +85,18 @@ async def scan_shard(order: ShardOrder, secret_values: Mapping[str, str]) -> int
     ledger = read_ledger(shelf, routes, order.flow_attempt)
     for warning in ledger.warnings:
         LOG.warning("%s", warning)
-    work = decide_work(routes, ledger.committed, ledger.dead_letters, ledger.deaths, _rescanned(routes, order.rescan))
+    check_same_browser(ledger.browser_versions, build)
+    rescanned = _rescanned(routes, order.rescan)
+    work = decide_work(routes, ledger.committed, ledger.dead_letters, ledger.deaths, rescanned)
     access = access_for(plan, work, secret_values)
-    emit("started", {"open": len(work.together) + len(work.alone) + len(work.crashed), "routes": len(routes)})
+    emit("started", {"open": len(work.together) + len(work.alone) + len(work.crashed), "routes": len(routes),
+                     "longest_deadline_ms": max(route.deadline_ms for route in routes)})
     partial = Partial(shelf, order.attempt_name,
-                      {"estate": order.estate, "run_id": order.run_id, "run_date": plan.header.created_at[:10]})
+                      {"estate": order.estate, "run_id": order.run_id, "run_date": plan.header.created_at[:10]},
+                      build.version)
 
     def leave_receipt(ended_by: EndedBy, launch_count: int) -> int:
-        kinds = {task_id: row.outcome for task_id, row in ledger.committed.items()}
+        kinds = {task_id: row.outcome for task_id, row in ledger.committed.items() if task_id not in rescanned}
         kinds |= {task_id: outcome.outcome for task_id, outcome in partial.outcomes.items()}
         receipt = Receipt(
             plan_id=plan.header.plan_id, run_id=order.run_id, shard_index=order.shard_index,
@@ -131,6 +135,18 @@ def check_pinned(plan: Plan, browser: str | None) -> BrowserBuild:
         raise bad_input("browser", f"{build.path} is {build.version}", f"{pinned.browser_version}, as in the plan",
                         remedy)
     return build
+
+
+def check_same_browser(seen: Collection[str], build: BrowserBuild) -> None:
+    """Refuse to go on with another browser than the one that earlier attempts of the shard used.
+
+    Raises:
+        ContractError: a plan that pins no browser was begun with another one.
+    """
+    foreign = sorted(set(seen) - {build.version})
+    if foreign:
+        raise bad_input("browser", f"{build.path} is {build.version}", f"{', '.join(foreign)}, which earlier attempts "
+                        "of this shard used", "Start a new run, or bring back that browser.")
 
 
 def access_for(plan: Plan, work: Work, secret_values: Mapping[str, str]) -> Access:

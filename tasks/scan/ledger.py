@@ -29,6 +29,7 @@ class Ledger:
         deaths: how often each `task_id` was in flight when its worker died, in this flow attempt.
         dead_letters: the last fold's judgement: `task_id` and the triple that it judged.
         warnings: triples that were not adopted, and why.
+        browser_versions: that saw the pages of the adopted triples.
     """
 
     triples: tuple[TripleRef, ...]
@@ -36,6 +37,7 @@ class Ledger:
     deaths: Mapping[str, int]
     dead_letters: Mapping[str, TripleName | None]
     warnings: tuple[str, ...]
+    browser_versions: frozenset[str] = frozenset()
 
 
 def read_ledger(shelf: Shelf, routes: Sequence[PlannedRoute], flow_attempt: str) -> Ledger:
@@ -48,6 +50,7 @@ def read_ledger(shelf: Shelf, routes: Sequence[PlannedRoute], flow_attempt: str)
     triples: list[TripleRef] = []
     committed: dict[str, CommittedRow] = {}
     warnings: list[str] = []
+    browser_versions: set[str] = set()
     attempts = shelf.attempts()
     for attempt_name in attempts:
         for number in committed_numbers(shelf, attempt_name):
@@ -57,12 +60,13 @@ def read_ledger(shelf: Shelf, routes: Sequence[PlannedRoute], flow_attempt: str)
                 warnings.append(f"not adopted: {error}")
                 continue
             triples.append(triple.ref)
+            browser_versions |= {triple.browser_version} - {None}  # type: ignore[arg-type]
             for row in triple.outcomes.select(["task_id", "outcome"]).to_pylist():
                 committed[row["task_id"]] = CommittedRow(OutcomeKind(row["outcome"]), (attempt_name, number))
             for task_id in {fault.task_id for fault in triple.faults}:
                 committed.pop(task_id, None)
     return Ledger(tuple(triples), committed, _deaths(shelf, attempts, flow_attempt), _dead_letters(shelf, task_ids),
-                  tuple(warnings))
+                  tuple(warnings), frozenset(browser_versions))
 
 
 def _deaths(shelf: Shelf, attempts: Sequence[str], flow_attempt: str) -> Counter[str]:

@@ -37,10 +37,13 @@ class Partial:
     """Buffer and triples of one attempt.
 
     Args:
-        run_columns: `estate`, `run_id` and `run_date` of every row.
+        run_columns: `estate`, `run_id` and `run_date` of every row. browser_version: that sees the pages.
     """
 
-    def __init__(self, shelf: Shelf, attempt_name: str, run_columns: Mapping[str, object]) -> None:
+    def __init__(
+        self, shelf: Shelf, attempt_name: str, run_columns: Mapping[str, object], browser_version: str | None = None
+    ) -> None:
+        self._browser_version = browser_version
         self._shelf = shelf
         self._attempt_name = attempt_name
         self._columns = run_columns
@@ -82,7 +85,8 @@ class Partial:
         count = self.buffered_count
         if count:
             tables = {kind: concat(parts, arrow_schema(ROW_SCHEMAS[kind])) for kind, parts in self._buffer.items()}
-            self.triples.append(write_triple(self._shelf, self._attempt_name, self._next_number, tables))
+            self.triples.append(write_triple(self._shelf, self._attempt_name, self._next_number, tables,
+                                             self._browser_version))
             self._buffer = {kind: [] for kind in TRIPLE_KINDS}
         return count
 

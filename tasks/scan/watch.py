@@ -117,8 +117,10 @@ def _judge(
         raise CancelledError(subject, "stopped; what it finished is kept")
     if code == EXIT_REFUSED:
         raise ContractError([Offence(*fields) for fields in summary.get("offences", [(subject, "refused", "", "")])])
-    if code not in (EXIT_SETTLED, EXIT_UNSETTLED) or "counts" not in summary:
-        _record_death(shelf, order)
+    if "counts" not in summary:
+        if code not in (EXIT_SETTLED, EXIT_UNSETTLED):  # by its own code it ended for the store's sake, not a page's
+            with contextlib.suppress(OSError):
+                _record_death(shelf, order)
         how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
         raise TransientError(subject, f"the shard process died ({how})", log_tail)
     return ShardReport(
@@ -150,27 +152,40 @@ def _listen(
     on_event: Callable[[Event], None],
 ) -> Event:
     """Pass events on until the child's output ends; return its summary, or nothing where it was killed for silence."""
-    last_sign, stop_at = time.monotonic(), None
-    while True:
-        now = time.monotonic()
-        if STOP.is_set() and stop_at is None:
-            stop_at = now + STOP_GRACE_SECONDS
+    last_sign, stop_at = time.monotonic(), float("inf")
+    while time.monotonic() < stop_at:
+        if STOP.is_set() and stop_at == float("inf"):
+            stop_at = time.monotonic() + STOP_GRACE_SECONDS
             child.terminate()
-        if now - last_sign > silence_s or (stop_at is not None and now > stop_at):
-            return {}
         try:
             line = lines.get(timeout=0.5)
-        except queue.Empty:
+        except queue.Empty:  # only when all was read: a busy parent must not take lines that wait for silence
+            if time.monotonic() - last_sign > silence_s:
+                return {}
             continue
         if line is None:
             return {}
         event = _parse(line)
-        if event.get("event") in ("began", "ended", "started"):
-            last_sign = now
+        last_sign = time.monotonic() if _is_sign_of_life(event) else last_sign
+        silence_s = max(silence_s, (event.get("longest_deadline_ms", 0) + SILENCE_ALLOWANCE_MS) / 1000)
         if event.get("event") == "summary":
-            child.wait(timeout=STOP_GRACE_SECONDS)
-            return event
+            return _ended(child, event)
         on_event(event)
+    return {}
+
+
+def _ended(child: subprocess.Popen[bytes], summary: Event) -> Event:
+    """Let the child end by itself; where it does not, its tree is ended right after."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(timeout=STOP_GRACE_SECONDS)
+    return summary
+
+
+def _is_sign_of_life(event: Event) -> bool:
+    """Whether a try began or ended, or a declared wait did; other phases of a visit are no sign."""
+    if event.get("event") == "phase":
+        return str(event.get("phase", "")).startswith(("visit", "wait"))
+    return event.get("event") in ("began", "ended", "started")
 
 
 def _parse(line: bytes) -> Event:
