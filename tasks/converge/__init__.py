@@ -13,7 +13,7 @@ from tasks.converge.findings import fold_findings, see_sightings
 from tasks.converge.letters import split_quarantine, write_dead_letters
 from tasks.converge.redirects import settle_redirects
 from tasks.converge.rows import pick_rows
-from tasks.converge.tables import keep_winning_rows
+from tasks.converge.tables import count_copies, keep_winning_rows
 
 __all__ = ["converge"]
 
@@ -35,8 +35,9 @@ def converge(plan: Plan, evidence: Evidence) -> Converged:
     """
     picked = pick_rows(plan, evidence)
     outcomes = settle_redirects(plan, picked.outcomes)
-    occurrences = keep_winning_rows("occurrences", plan, outcomes, evidence.occurrences)
-    rule_results = keep_winning_rows("rule_results", plan, outcomes, evidence.rule_results)
+    copies = count_copies(outcomes, evidence.outcomes)
+    occurrences = keep_winning_rows("occurrences", plan, outcomes, evidence.occurrences, copies)
+    rule_results = keep_winning_rows("rule_results", plan, outcomes, evidence.rule_results, copies)
     quarantined, superseded = split_quarantine(
         outcomes, evidence, picked.quarantined + occurrences.quarantined + rule_results.quarantined)
     sightings = see_sightings(occurrences.kept)

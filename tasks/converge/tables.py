@@ -1,9 +1,13 @@
-"""Keep the table rows that belong to the winning triples, each once. Whole columns at a time: there may be millions.
+"""Keep the table rows of the winning triples. Whole columns at a time: there may be millions.
+
+Rows are never compared to find doubles: two masked or identical nodes of a page are two occurrences. Doubles come of
+a triple that the evidence holds more than once, and only there are they taken back.
 
 Not here: rows of outcomes (`rows`), grouping (`findings`). No table becomes Python objects here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +21,6 @@ from schemas.outcome import Outcome
 from schemas.plan import Plan
 from tasks.converge.rows import RECORD_CHARACTERS
 
-# What makes two rows of one triple the same row: a replay of evidence must add nothing.
-ROW_KEYS: Mapping[str, tuple[str, ...]] = {
-    "occurrences": ("task_id", "rule", "is_violation", "target"),
-    "rule_results": ("task_id", "rule", "rule_class"),
-}
 SHOWN_COLUMNS = ("task_id", "route", "auth", "rule")
 FAULTS = {True: "the plan gives the route to another shard", False: "the route is not in the plan"}
 Column = Any  # the stubs of pyarrow do not know which functions keep chunks
@@ -35,21 +34,35 @@ class Kept:
     quarantined: tuple[Quarantined, ...]
 
 
-def keep_winning_rows(kind: str, plan: Plan, outcomes: Sequence[Outcome], table: pa.Table) -> Kept:
+def count_copies(outcomes: Iterable[Outcome], written: Iterable[Outcome]) -> dict[str, int]:
+    """Return the routes whose winning triple the evidence holds more than once, and how often.
+
+    A triple holds one outcome per route, so rows of that outcome count its copies.
+
+    Args:
+        outcomes: the winning rows. written: all rows of the evidence.
+    """
+    counted = Counter(map(_place_of, written))
+    return {row.task_id: counted[_place_of(row)] for row in outcomes if counted[_place_of(row)] > 1}
+
+
+def keep_winning_rows(
+    kind: str, plan: Plan, outcomes: Sequence[Outcome], table: pa.Table, copies: Mapping[str, int]
+) -> Kept:
     """Filter a table to the winning triple of each route that was scanned.
 
     Args:
         kind: `occurrences` or `rule_results`.
         plan: the plan; a row whose route or shard it does not have is set aside.
         outcomes: one per planned route; their triples win.
-        table: rows of all triples.
+        table: rows of all triples. copies: see `count_copies`.
     """
     shard_of = {row.task_id: row.shard_index for row in plan.routes}
     planned_shard = _look_up(table["task_id"], shard_of, pa.int64())
     is_owned = _is_same(planned_shard, table["shard_index"])
     is_alien: Column = pc.invert(is_owned)
     is_counted: Column = pc.and_(is_owned, _is_of_winner(outcomes, table))
-    return Kept(_each_once(kind, _filter(table, is_counted)), _set_aside(kind, plan, table.filter(is_alien)))
+    return Kept(_without_copies(_filter(table, is_counted), copies), _set_aside(kind, plan, table.filter(is_alien)))
 
 
 def _filter(table: pa.Table, mask: Column) -> pa.Table:
@@ -77,20 +90,32 @@ def _is_same(left: Column, right: Column) -> Column:
     return pc.fill_null(same, False)
 
 
-def _each_once(kind: str, table: pa.Table) -> pa.Table:
-    keys = ROW_KEYS[kind]
+def _without_copies(table: pa.Table, copies: Mapping[str, int]) -> pa.Table:
+    """Divide the rows of repeated triples by the number of copies; of rows equal in all columns any will do."""
+    if not copies:
+        return table
     numbers: Any = pa.array(range(table.num_rows), pa.int64())
-    codes = pa.table({name: _code(table[name]) for name in keys} | {"row": numbers})
-    firsts: Any = codes.group_by(list(keys)).aggregate([("row", "min")])["row_min"]
-    return table if len(firsts) == table.num_rows else table.filter(pc.is_in(numbers, firsts.combine_chunks()))
+    is_repeated: Any = pc.is_in(table["task_id"], pa.array(list(copies), pa.string())).combine_chunks()
+    repeated = table.filter(is_repeated)
+    codes = {name: _code(repeated[name]) for name in table.column_names}
+    counts = {"copies": _look_up(repeated["task_id"], copies, pa.int64()), "row": numbers.filter(is_repeated)}
+    groups: Any = pa.table(codes | counts).group_by([*codes, "copies"], use_threads=False).aggregate([("row", "list")])
+    kept = [row for rows, count in zip(groups["row_list"].to_pylist(), groups["copies"].to_pylist(), strict=True)
+            for row in rows[: -(-len(rows) // count)]]  # rounded up: a row is never lost to a copy that is not there
+    is_kept: Any = pc.or_(pc.invert(is_repeated), pc.is_in(numbers, pa.array(kept, pa.int64())))
+    return table.filter(is_kept)
 
 
 def _code(values: Column) -> Column:
-    # Numbers group several times faster than texts, and take no copy of them.
-    if pa.types.is_boolean(values.type):
-        return values.cast(pa.int8())
+    # Numbers group several times faster than texts; lists and booleans do not group at all.
+    if pa.types.is_list(values.type):
+        values = pc.binary_join(values, "\x1f")
     known: Any = pc.unique(values)
     return pc.index_in(values, known)
+
+
+def _place_of(row: Outcome) -> tuple[str, int, str | None, int | None]:
+    return row.task_id, row.shard_index, row.attempt_name, row.triple_number
 
 
 def _set_aside(kind: str, plan: Plan, table: pa.Table) -> tuple[Quarantined, ...]:

@@ -82,8 +82,36 @@ def test_a_newer_triple_of_the_same_attempt_wins():
 
 
 def test_replayed_rows_of_one_triple_count_once():
-    converged = converge(PLAN, evidence_of(PLAN, [outcome(A)] * 2, [occurrence(A)] * 2, results(A) * 2))
-    assert (converged.occurrences.num_rows, converged.rule_results.num_rows) == (1, 3)
+    seen = [occurrence(A, impact=None), occurrence(A, node="b")]
+    converged = converge(PLAN, evidence_of(PLAN, [outcome(A)] * 2, seen * 2, results(A) * 2))
+    assert converged.occurrences == table("occurrence", seen)
+    assert converged.rule_results == table("rule_result", results(A))
+
+
+def test_identical_occurrences_of_one_page_are_kept():
+    """Masked targets may be equal in every column: `img[src$="•"]` twice is two images without a text."""
+    seen = [occurrence(A, node='img[src$="•"]')] * 2
+    evidence = evidence_of(PLAN, [outcome(A)], [*seen, occurrence(A, node="b")])
+    converged = converge(PLAN, evidence)
+    assert converged.occurrences == evidence.occurrences
+    assert [(f.example_target, f.occurrence_count) for f in converged.findings] == [('img[src$="•"]', 2), ("b", 1)]
+
+
+def test_masked_targets_of_different_faults_are_kept():
+    """Equal in route, rule and target, but two fingerprints: dropping one would drop a finding."""
+    seen = [occurrence(A, fingerprint=fingerprint) for fingerprint in ("a" * 16, "b" * 16)]
+    assert {f.fingerprint for f in converge(PLAN, evidence_of(PLAN, [outcome(A)], seen)).findings} == {
+        "a" * 16, "b" * 16}
+
+
+def test_a_triple_that_a_receipt_lists_twice_counts_once():
+    """Its rows are then read twice; what the triple itself holds twice stays, and so do the rows of other routes."""
+    seen = [*[occurrence(A)] * 2, occurrence(A, node="b", number=2)]
+    other = [*[occurrence(C)] * 2, occurrence(C, node="b")]
+    receipts = {0: receipt(PLAN, 0, (FIRST, 1), (FIRST, 1)), 1: receipt(PLAN, 1)}
+    converged = converge(PLAN, evidence_of(PLAN, [outcome(A)] * 2 + [outcome(C)], seen[:2] * 2 + other,
+                                           receipts=receipts))
+    assert converged.occurrences == table("occurrence", seen[:2] + other)
 
 
 def test_the_example_is_the_smallest_target_of_the_first_route():
