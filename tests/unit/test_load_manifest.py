@@ -172,7 +172,7 @@ def test_another_auditors_file_is_taken_with_a_warning_for_each_key_that_is_not(
         "`ignore` of m is not taken over: write `scan: {rules: {x: false}}` to switch the rules off, or suppressions, "
         "each with a reason and an owner.",
         "`screenCapture` of m is not taken over: no pictures are taken; the evidence is markup.",
-        "`timeout` of m is not taken over: a visit has three times its usual time here; write `route_deadline_max: 30s` "
-        "to limit it.",
+        "`timeout` of m is not taken over: a visit has three times its usual time here; write "
+        "`route_deadline_max: 30s` to limit it.",
     )
     assert [offence.fault for offence in offences({"urls": "https://a.test/"})] == ["lists no addresses"]
