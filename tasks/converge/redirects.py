@@ -12,17 +12,21 @@ is the shard's (`tasks/scan/`). Reasons that converge gives to `wrong_page`:
 | `redirect_to_file` | the target is no page, and a page was expected here |
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from urllib.parse import urldefrag
 
+from schemas.address import identity_of
+from schemas.errors import ContractError
 from schemas.outcome import Outcome, OutcomeKind
 from schemas.plan import Plan, PlannedRoute
 from schemas.route import Journey
+from schemas.settings import IdentitySwitches
 from tasks.converge.rows import counted_as
 
 MOST_ON_TO_ONE = 5
+SAME_NAME = re.compile(r"https?://(?:www\.)?")  # a server that adds or takes these leads nobody elsewhere
 HOW_TO_FIX: Mapping[str, str] = {
     "many_to_one": "Find out whether this is a sign-in or an error page. If the routes are gone, take them out of the "
                    "manifest; if they need a sign-in, give them an `auth` profile.",
@@ -46,7 +50,7 @@ def settle_redirects(plan: Plan, outcomes: Sequence[Outcome]) -> tuple[Outcome, 
         The same rows in the same order, some of them changed.
     """
     planned = {row.task_id: row for row in plan.routes}
-    rows = {row.task_id: row for row in _downgrade_crowds(planned, outcomes)}
+    rows = {row.task_id: row for row in _downgrade_crowds(plan, planned, outcomes)}
     ends = {task_id: _end_of(task_id, rows) for task_id, row in rows.items() if row.outcome is OutcomeKind.REDIRECTED}
     crowd = Counter(end for end in ends.values() if end is not None)
     settled = {task_id: _settle(planned[task_id], rows, end, crowd[end] if end else 0)
@@ -98,20 +102,33 @@ def _lead_to_file(route: PlannedRoute, row: Outcome, target: Outcome) -> Outcome
     return counted_as(route, changed)
 
 
-def _downgrade_crowds(planned: Planned, outcomes: Sequence[Outcome]) -> list[Outcome]:
+def _downgrade_crowds(plan: Plan, planned: Planned, outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Downgrade scanned routes of which too many ended on one address outside the plan."""
-    crowds: dict[tuple[str, str | None], list[str]] = defaultdict(list)
+    switches = plan.header.identity
+    crowds: dict[tuple[str, str | None], list[Outcome]] = defaultdict(list)
     for row in outcomes:
-        if row.outcome.was_scanned and row.final_url and _left(planned[row.task_id], row.final_url):
-            crowds[urldefrag(row.final_url).url, row.auth].append(row.task_id)
-    downgraded = {task_id: (len(crowd), address) for (address, _), crowd in crowds.items()
-                  for task_id in crowd if len(crowd) > MOST_ON_TO_ONE}
-    return [_wrong_page(planned[row.task_id], row, "many_to_one", "{} routes lead to {}".format(
-        *downgraded[row.task_id])) if row.task_id in downgraded else row for row in outcomes]
+        if row.outcome.was_scanned and row.final_url and _left(planned[row.task_id], row.final_url, switches):
+            crowds[_page_at(row.final_url, switches), row.auth].append(row)
+    downgraded = {row.task_id: f"{len(crowd)} routes lead to {crowd[0].final_url}"
+                  for crowd in crowds.values() if len(crowd) > MOST_ON_TO_ONE for row in crowd}
+    return [_wrong_page(planned[row.task_id], row, "many_to_one", downgraded[row.task_id])
+            if row.task_id in downgraded else row for row in outcomes]
 
 
-def _left(route: PlannedRoute, final_url: str) -> bool:
-    return final_url not in (route.url, route.route, *route.aliases)
+def _left(route: PlannedRoute, final_url: str, switches: IdentitySwitches) -> bool:
+    """Whether a visit ended on another page than the route's, in whatever spelling."""
+    own = (route.url, route.route, *route.aliases)
+    if final_url in own:
+        return False
+    return _page_at(final_url, switches) not in {_page_at(address, switches) for address in own}
+
+
+def _page_at(address: str, switches: IdentitySwitches) -> str:
+    """Return what tells pages apart: the identity, which keeps fragments that are routes, without scheme and `www.`."""
+    try:
+        return SAME_NAME.sub("", identity_of(address, switches), count=1)
+    except ContractError:
+        return address  # no page of a site, as `about:blank`
 
 
 def _wrong_page(route: PlannedRoute, row: Outcome, reason: str, detail: str) -> Outcome:

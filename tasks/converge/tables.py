@@ -95,7 +95,8 @@ def _without_copies(table: pa.Table, copies: Mapping[str, int]) -> pa.Table:
     if not copies:
         return table
     numbers: Any = pa.array(range(table.num_rows), pa.int64())
-    is_repeated: Any = pc.is_in(table["task_id"], pa.array(list(copies), pa.string())).combine_chunks()
+    found: Any = pc.is_in(table["task_id"], pa.array(list(copies), pa.string()))
+    is_repeated = found.combine_chunks()
     repeated = table.filter(is_repeated)
     codes = {name: _code(repeated[name]) for name in table.column_names}
     counts = {"copies": _look_up(repeated["task_id"], copies, pa.int64()), "row": numbers.filter(is_repeated)}

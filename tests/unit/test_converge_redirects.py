@@ -1,7 +1,12 @@
 """Redirects: a route that leads elsewhere is covered only by a scan of where it leads."""
 
+from dataclasses import replace
+
 import pytest
 
+from schemas.address import identity_of
+from schemas.route import RouteKey
+from schemas.settings import IdentitySwitches
 from tasks.converge import converge
 from tests.small_estate import SITE, evidence_of, occurrence, outcome, plan_of, route
 
@@ -116,6 +121,32 @@ def test_pages_that_stay_where_they_are_are_no_crowd():
     pages = [route(f"/p{i}", aliases=(f"{SITE}/p{i}/",)) for i in range(9)]
     rows = [outcome(page, final_url=page.aliases[0]) for page in pages]
     assert {line[1] for line in told(plan_of(*pages), rows)} == {"scanned"}
+
+
+@pytest.mark.parametrize(("asked", "answered"), [
+    ("https://e.test/app#/p{}", "https://e.test/app/#/p{}"),
+    ("https://e.test/app#!p{}", "https://e.test/app/#!p{}"),
+    ("http://e.test/p{}", "https://e.test/p{}"),
+    ("https://e.test/p{}", "https://www.e.test/p{}"),
+    ("https://www.e.test/p{}", "https://e.test/p{}/?utm_source=mail#top"),
+    ("https://e.test/app#/p{}", "https://e.test/other/#/p{}"),
+])
+def test_pages_that_a_server_spells_another_way_are_no_crowd(asked, answered):
+    """`/app` to `/app/`, or an upgrade to https, is no other page; and a fragment that is a route names one."""
+    pages = [replace(route(""), task_id=key.task_id, route=key.route, url=key.route)
+             for key in (RouteKey(identity_of(asked.format(i), IdentitySwitches()), None) for i in range(6))]
+    rows = [outcome(page, final_url=answered.format(i)) for i, page in enumerate(pages)]
+    assert {line[1:] for line in told(plan_of(*pages), rows)} == {("scanned", "scanned")}
+
+
+@pytest.mark.parametrize("answered", ["https://e.test/app#/sign-in", "https://e.test/app/?utm_source={}#/sign-in",
+                                      "about:blank"])
+def test_one_page_in_any_spelling_is_a_crowd(answered):
+    pages = [route(f"/app#/p{i}") for i in range(6)]
+    rows = [outcome(page, final_url=answered.format(i)) for i, page in enumerate(pages)]
+    seen = converge(plan_of(*pages), evidence_of(plan_of(*pages), rows)).outcomes
+    assert {(row.outcome.value, row.reason, row.detail) for row in seen} == {
+        ("wrong_page", "many_to_one", f"6 routes lead to {answered.format(0)}")}
 
 
 def test_the_page_that_a_crowd_ends_on_is_no_part_of_it():
