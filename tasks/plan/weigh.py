@@ -13,6 +13,7 @@ from schemas.settings import IdentitySwitches, Settings
 
 UNKNOWN_LOAD_MS = 5_000  # where no route has a history
 DEADLINE_FACTOR = 3
+UNKNOWN_FACTOR = 2
 LEAST_MATCH_RATIO = 0.8
 SHOWN_NAMES = 3
 
@@ -56,7 +57,7 @@ def weigh_routes(routes: Mapping[str, Route], history: TimingHistory, settings: 
         longest_ms = timing.p99_ms if timing else plain_ms.get(routes[task_id].key.route)
         weights[task_id] = Weight(
             load_ms=max(default_ms if load is None else load, 1), has_history=load is not None, was_html=has_success,
-            deadline_ms=_deadline_ms(default_ms if longest_ms is None else longest_ms, settings),
+            deadline_ms=_deadline_ms(longest_ms, default_ms, settings),
         )
     addresses = {route.key.route for route in routes.values()}
     stale = nameless + [timing.route for task_id, timing in history.routes.items() if task_id not in routes]
@@ -80,8 +81,11 @@ def _percentile_75(ordered: Sequence[int]) -> int:
     return ordered[place] + (quarters * (above - ordered[place]) + 2) // 4
 
 
-def _deadline_ms(longest_ms: int, settings: Settings) -> int:
-    return min(max(DEADLINE_FACTOR * longest_ms, settings.route_deadline_min_ms), settings.route_deadline_max_ms)
+def _deadline_ms(longest_ms: int | None, default_ms: int, settings: Settings) -> int:
+    """Return the lease of a visit; a route that nobody ever scanned gets twice the least, for it may be a heavy one."""
+    least = settings.route_deadline_min_ms * (UNKNOWN_FACTOR if longest_ms is None else 1)
+    wanted = DEADLINE_FACTOR * (default_ms if longest_ms is None else longest_ms)
+    return min(max(wanted, least), settings.route_deadline_max_ms)
 
 
 def _plain_by_identity(plain_ms: Mapping[str, int], switches: IdentitySwitches) -> tuple[dict[str, int], list[str]]:

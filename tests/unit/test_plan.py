@@ -285,3 +285,9 @@ def test_a_plan_that_does_not_hold_is_refused() -> None:
     ):
         with pytest.raises(IntegrityError, match=fault):
             Plan(header, plan.routes).check()
+
+
+def test_a_route_that_nobody_ever_scanned_gets_twice_the_least_deadline() -> None:
+    """On a first run a heavy page is not known to be heavy: its lease must not be the shortest."""
+    plan = make_plan(request_of(manifest_of("/ok", "/new"), history_of({"/ok": 2_000})))
+    assert {row.route.removeprefix(SITE): row.deadline_ms for row in plan.routes} == {"/ok": 30_000, "/new": 60_000}
