@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from schemas.cells import BEST_PRACTICE
 from schemas.gate_input import GateInput
-from schemas.receipt import Receipt
+from schemas.receipt import EndedBy, Receipt
 from schemas.standard import BEST_PRACTICE_TAG, is_needed
 from schemas.verdict import Reason, Weight, plural
 
@@ -66,6 +66,12 @@ def _check_receipts(given: GateInput) -> Iterable[Reason]:
     if foreign:
         yield Reason.of(Weight.INCOMPLETE, "foreign_receipts", f"receipts of another plan: {len(foreign)}.",
                         (f"shard {index:04d}" for index in foreign))
+    cut_short = {index: receipt.ended_by for index, receipt in sorted(given.receipts.items())
+                 if receipt.ended_by is not EndedBy.FINISHED}
+    if cut_short:
+        yield Reason.of(Weight.INCOMPLETE, "shards_cut_short", f"{len(cut_short)} of {plural(len(planned), 'shard')} "
+                        "ended before they were done. Resume the run.",
+                        (f"shard {index:04d}: {ended_by}" for index, ended_by in cut_short.items()))
 
 
 def _check_builds(given: GateInput) -> Iterable[Reason]:

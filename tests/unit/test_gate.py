@@ -209,6 +209,17 @@ def test_a_plan_without_a_browser_lets_the_receipts_agree():
     assert codes(verdict_of(plan=plan, receipts=differ)) == ["mixed_builds"]
 
 
+@pytest.mark.parametrize("ended_by", ["run_budget", "cancelled"])
+def test_a_shard_that_was_cut_short_makes_the_run_incomplete(ended_by):
+    """Though every route has an outcome: the shard itself says that it was not done."""
+    verdict = verdict_of(receipts={0: receipt(PLAN, 0), 1: receipt(PLAN, 1, ended_by=ended_by)},
+                         policy={"report_only": True})
+    (reason,) = verdict.reasons
+    assert (verdict.kind, reason.code, reason.count, reason.examples, reason.text) == (
+        "incomplete", "shards_cut_short", 1, (f"shard 0001: {ended_by}",),
+        "1 of 2 shards ended before they were done. Resume the run.")
+
+
 def test_receipts_of_another_plan_do_not_count():
     other = {0: receipt(PLAN, 0), 1: receipt(PLAN, 1, plan_id="f" * 64)}
     assert codes(verdict_of(receipts=other)) == ["foreign_receipts"]

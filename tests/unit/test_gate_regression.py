@@ -101,12 +101,32 @@ def test_minor_faults_do_not_make_a_route_unclean():
 
 @pytest.mark.parametrize(("row", "word"), [
     (outcome(A), "fixed"), (outcome(A, "partially_scanned", frames_untested=1), "unverified"),
+    (outcome(A, "partially_scanned", reason="rule_failed", is_cut=True), "unverified"),  # a rule of it threw
+    (outcome(A, is_cut=True), "unverified"),
     (outcome(A, "http_error"), "unverified"), (outcome(A, "redirected", redirected_to=B.task_id), "unverified"),
 ])
 def test_fixed_only_where_the_route_was_fully_scanned(row, word):
     given = run_of(rows=[row, outcome(B)])
     changes = diff_baseline(given, baseline_of(occurrence(A)))
     assert [(change.change, change.route, change.count) for change in changes] == [(word, A.route, 1)]
+
+
+@pytest.mark.parametrize("weight", ["incomplete", "warn"])
+def test_a_rule_that_threw_fixes_nothing_and_cleans_no_baseline(weight):
+    """Axe makes one item for review of it; whatever the policy lets pass, what the rule found before is not fixed."""
+    threw = occurrence(A, node="html", is_violation=False)
+    rows = [outcome(A, "partially_scanned", is_cut=True), outcome(B)]
+    policy = parse_policy({"coverage": {"cut_results": weight}}, "p", None)
+    known = baseline_of(occurrence(A))
+    given = run_of(threw, rows=rows, baseline=known, policy=policy)
+    verdict = decide_verdict(given)
+    assert counts_of(verdict.regression) == {"new_count": 1, "unverified_count": 1}
+    assert (verdict.kind == "incomplete") is (weight == "incomplete")
+    if weight != "incomplete":
+        before = known.findings[0]
+        assert before in make_baseline(given, verdict, known).findings
+        assert prune_baseline(given, verdict, known).findings == (before,)
+        assert A.task_id not in make_baseline(given, verdict).scanned
 
 
 def test_fixed_only_where_the_rule_was_on():
