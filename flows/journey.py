@@ -187,7 +187,8 @@ def fold_run(ref: RunRef, shard_faults: Sequence[str] | None = None) -> Verdict:
     """
     store, layout = Store(ref.store), EstateLayout(ref.estate)
     check_not_pruned(store, ref.layout)
-    gathered = gather_run(store, ref.layout)
+    judged = stored_judged(store, ref.layout, read_header(store, ref.layout).engine)
+    gathered = gather_run(store, ref.layout, judged.policy.tolerated_parts)
     if shard_faults is None:
         shard_faults = lasting_faults(store, ref.layout, gathered.evidence)
     plan, evidence, converged = gathered.plan, gathered.evidence, gathered.converged
@@ -195,7 +196,6 @@ def fold_run(ref: RunRef, shard_faults: Sequence[str] | None = None) -> Verdict:
     samples = samples_of(converged.outcomes, ref.run_id)
     known, run_ids = stored_history(store, layout)
     earlier = [sample for sample in known.samples if sample.run_id != ref.run_id]
-    judged = stored_judged(store, ref.layout, plan.header.engine)
     verdict = decide_verdict(gate_input(gathered, judged, utc_now(), shard_faults))
     write_report(store, ref.layout, folded_material(store, ref.layout, plan, evidence, converged, verdict))
     publish(store, ref.layout, Publication(

@@ -5,7 +5,7 @@ files (`judged.py`), deciding (`tasks/gate`), baselines (`baselines.py`).
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -53,15 +53,18 @@ class Judgement:
     key: str | None = None
 
 
-def gather_run(store: Store, run: RunLayout) -> GatheredRun:
+def gather_run(store: Store, run: RunLayout, tolerated: Collection[str] = ()) -> GatheredRun:
     """Read plan and evidence of a run and converge them.
+
+    Args:
+        tolerated: parts that a scanned route may lack under the policy: it is then not owed another scan.
 
     Raises:
         IntegrityError: the plan of the run is broken.
     """
     plan = read_plan(store, run)
     evidence = collect(store, run, plan)
-    return GatheredRun(plan, evidence, converge(plan, evidence))
+    return GatheredRun(plan, evidence, converge(plan, evidence, tolerated))
 
 
 def gate_input(run: GatheredRun, judged: Judged, now: str, shard_faults: Sequence[str] = ()) -> GateInput:

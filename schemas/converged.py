@@ -12,6 +12,8 @@ from schemas.evidence import Quarantined
 from schemas.finding import Finding, Sighting
 from schemas.outcome import Outcome, OutcomeKind
 
+OWN_FRAMES, CUT_RESULTS = UNTESTED_PARTS = ("untested_own_frames", "cut_results")
+
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
@@ -20,7 +22,7 @@ class DeadLetter:
     Attributes:
         attempt, attempt_name, triple_number: the triple that was judged; None where there was none. A receipt that
             names a newer triple for the route has answered the letter.
-        is_accepted: known to be broken: listed, never owed.
+        is_accepted: known to be broken, or lacking no more than the policy lets pass: listed, never owed.
     """
 
     task_id: str
@@ -63,15 +65,25 @@ class Converged:
     superseded: tuple[Quarantined, ...] = ()
 
 
-def is_untested(outcome: Outcome) -> bool:
-    """Whether a scanned route has a part that nobody looked at: a frame of its own origin, or results that were cut.
+def untested_parts(outcome: Outcome) -> frozenset[str]:
+    """Name the coverage rules that judge what nobody looked at on a scanned route: `UNTESTED_PARTS`.
 
     Frames of other origins are the other side's duty: they are warned of, not counted as a hole. A partial scan that
     does not say what is lacking is a hole.
     """
-    if outcome.has_untested_own_frame or outcome.is_cut:
-        return outcome.outcome.was_scanned
-    return outcome.outcome is OutcomeKind.PARTIALLY_SCANNED and outcome.frames_untested == 0
+    if not outcome.outcome.was_scanned:
+        return frozenset()
+    parts = {OWN_FRAMES} if outcome.has_untested_own_frame else set()
+    if outcome.is_cut:
+        parts.add(CUT_RESULTS)
+    if not parts and outcome.outcome is OutcomeKind.PARTIALLY_SCANNED and outcome.frames_untested == 0:
+        parts.add(OWN_FRAMES)
+    return frozenset(parts)
+
+
+def is_untested(outcome: Outcome) -> bool:
+    """Whether a scanned route has a part that nobody looked at."""
+    return bool(untested_parts(outcome))
 
 
 def is_owed(outcome: Outcome) -> bool:

@@ -88,6 +88,12 @@ class Policy:
                    if row.startswith(RULE_ROW) and cell.action is Action.IGNORE]
         return frozenset(rule for rule in ignored if ignored.count(rule) == len(JOURNEYS)) - self.named_rules
 
+    @property
+    def tolerated_parts(self) -> frozenset[str]:
+        """What a scanned route may lack without making the run incomplete; see `schemas.converged.untested_parts`."""
+        rules = {"untested_own_frames": self.coverage.untested_own_frames, "cut_results": self.coverage.cut_results}
+        return frozenset(name for name, weight in rules.items() if weight != "incomplete")
+
     def kind_of(self, tags: Collection[str], *, is_violation: bool) -> str:
         """Say which part of the policy judges a finding: `violation`, `needs_review`, `best_practice` or `other`."""
         if not is_violation:

@@ -6,6 +6,8 @@ Not here: reading files (`tasks/collect.py`), judging findings (`tasks/gate/`). 
 Next: `tasks/learn.py` and `tasks/gate/`.
 """
 
+from collections.abc import Collection
+
 from schemas.converged import Converged
 from schemas.evidence import Evidence
 from schemas.plan import Plan
@@ -18,7 +20,7 @@ from tasks.converge.tables import count_copies, keep_winning_rows
 __all__ = ["converge"]
 
 
-def converge(plan: Plan, evidence: Evidence) -> Converged:
+def converge(plan: Plan, evidence: Evidence, tolerated: Collection[str] = ()) -> Converged:
     """Make one dataset of all that the shards left behind.
 
     Every planned route gets exactly one outcome; the denominator is the plan, never the evidence. Of several rows of
@@ -29,6 +31,7 @@ def converge(plan: Plan, evidence: Evidence) -> Converged:
     Args:
         plan: the frozen plan of the run.
         evidence: the verified rows of every triple that a chosen receipt names.
+        tolerated: parts that a scanned route may lack, of `schemas.converged.UNTESTED_PARTS`: it is then not owed.
 
     Returns:
         Outcomes in the plan's order, the tables filtered to them, findings, dead letters and the quarantine.
@@ -44,4 +47,5 @@ def converge(plan: Plan, evidence: Evidence) -> Converged:
     return Converged(
         outcomes=outcomes, occurrences=occurrences.kept, rule_results=rule_results.kept,
         findings=fold_findings(outcomes, occurrences.kept, sightings), sightings=sightings,
-        dead_letters=write_dead_letters(outcomes, quarantined), quarantined=quarantined, superseded=superseded)
+        dead_letters=write_dead_letters(outcomes, quarantined, tolerated), quarantined=quarantined,
+        superseded=superseded)

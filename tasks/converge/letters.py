@@ -5,10 +5,10 @@ Not here: judging whether the run may pass (`tasks/gate/`); reading the letters 
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from schemas.converged import DeadLetter, is_owed
+from schemas.converged import DeadLetter, is_owed, untested_parts
 from schemas.evidence import Evidence, Quarantined
 from schemas.outcome import Outcome
 from tasks.converge.rows import Triple, triple_places
@@ -36,20 +36,27 @@ def split_quarantine(
     return _sorted(parted[False]), _sorted(parted[True])
 
 
-def write_dead_letters(outcomes: Sequence[Outcome], quarantined: Sequence[Quarantined]) -> tuple[DeadLetter, ...]:
-    """List every route that is owed a scan, in the order of the outcomes; each letter names the triple it judged."""
+def write_dead_letters(
+    outcomes: Sequence[Outcome], quarantined: Sequence[Quarantined], tolerated: Collection[str]
+) -> tuple[DeadLetter, ...]:
+    """List every route that is owed a scan, in the order of the outcomes; each letter names the triple it judged.
+
+    Args:
+        tolerated: parts that a scanned route may lack: its letter is accepted, or every retry would scan it again.
+    """
     broken = {item.task_id: item for item in quarantined if item.task_id is not None}
-    return tuple(_letter(row, broken.get(row.task_id)) for row in outcomes
+    return tuple(_letter(row, broken.get(row.task_id), tolerated) for row in outcomes
                  if is_owed(row) or row.task_id in broken)
 
 
-def _letter(row: Outcome, broken: Quarantined | None) -> DeadLetter:
+def _letter(row: Outcome, broken: Quarantined | None, tolerated: Collection[str]) -> DeadLetter:
+    is_accepted = row.is_accepted or (row.is_settled and untested_parts(row) <= set(tolerated))
     how_to_fix = row.how_to_fix if not row.is_settled else row.how_to_fix or PARTIAL_HOW_TO_FIX
     letter = DeadLetter(
         task_id=row.task_id, route=row.route, auth=row.auth, url=row.url, owner=row.owner,
         shard_index=row.shard_index, attempt=row.attempt, attempt_name=row.attempt_name,
         triple_number=row.triple_number, outcome=row.outcome, reason=row.reason, detail=row.detail,
-        how_to_fix=how_to_fix, status=row.status, final_url=row.final_url, is_accepted=row.is_accepted)
+        how_to_fix=how_to_fix, status=row.status, final_url=row.final_url, is_accepted=is_accepted)
     if broken is None:
         return letter
     letter = replace(letter, reason="quarantined", detail=broken.reason[:500], how_to_fix=QUARANTINE_HOW_TO_FIX,

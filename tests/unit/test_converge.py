@@ -4,17 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.converged import DeadLetter
+from schemas.converged import UNTESTED_PARTS, DeadLetter
 from schemas.evidence import Quarantined
 from schemas.outcome import OutcomeKind
+from schemas.policy import parse_policy
 from schemas.shape import is_valid, row_of
 from tasks.converge import converge
+from tasks.gate import decide_verdict
 from tests.small_estate import (
     FIRST,
     RUN,
     SECOND,
     SITE,
     evidence_of,
+    judge_of,
     occurrence,
     outcome,
     plan_of,
@@ -264,6 +267,33 @@ def test_an_accepted_route_is_listed_and_not_owed():
 def test_a_partial_scan_is_owed_where_the_gate_counts_a_hole(changes, is_hole):
     found = letters(plan_of(A), [outcome(A, "partially_scanned", **changes)])
     assert [(letter.task_id, bool(letter.how_to_fix)) for letter in found] == ([(A.task_id, True)] if is_hole else [])
+
+
+@pytest.mark.parametrize(("changes", "coverage", "is_accepted"), [
+    ({"is_cut": True}, {}, False),
+    ({"is_cut": True}, {"cut_results": "warn"}, True),
+    ({"is_cut": True}, {"untested_own_frames": "warn"}, False),
+    ({"has_untested_own_frame": True, "frames_untested": 1}, {"untested_own_frames": "warn"}, True),
+    ({"is_cut": True, "has_untested_own_frame": True}, {"cut_results": "warn"}, False),
+    ({"is_cut": True, "has_untested_own_frame": True}, {"cut_results": "warn", "untested_own_frames": "warn"}, True),
+    ({}, {"untested_own_frames": "warn"}, True),
+    ({}, {"cut_results": "warn"}, False),
+])
+def test_a_partial_scan_that_the_policy_lets_pass_is_not_owed(changes, coverage, is_accepted):
+    """Else the gate passes and every retry scans the route again. The gate and the letter say one thing."""
+    policy = parse_policy({"coverage": coverage}, "p", None)
+    evidence = evidence_of(plan_of(A), [outcome(A, "partially_scanned", **changes)])
+    converged = converge(plan_of(A), evidence, policy.tolerated_parts)
+    assert [letter.is_accepted for letter in converged.dead_letters] == [is_accepted]
+    verdict = decide_verdict(judge_of(plan_of(A), evidence, policy=policy, converged=converged))
+    assert (verdict.kind == "passed") is is_accepted
+
+
+def test_what_the_policy_lets_pass_excuses_no_other_hole():
+    broken = evidence_of(plan_of(A), [outcome(A, "partially_scanned", is_cut=True)], quarantined=[BROKEN])
+    for evidence in (broken, evidence_of(plan_of(A), [outcome(A, "timed_out", is_cut=True)])):
+        (letter,) = converge(plan_of(A), evidence, UNTESTED_PARTS).dead_letters
+        assert not letter.is_accepted
 
 
 BROKEN = Quarantined(0, "occurrences", f"shop/runs/r1/partials/shard-0000/{FIRST}/occurrences-0001.parquet",
