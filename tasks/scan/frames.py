@@ -17,6 +17,7 @@ from playwright.async_api import Error as PlaywrightError
 from tasks.scan.report import Report, UntestedFrame, read_node, read_report
 from tasks.scan.script import EngineRun
 from tasks.scan.sessions import FrameSessions
+from tasks.scan.unreached import list_unreached
 from tasks.scan.world import DocumentMoved, ScriptFailed, World
 
 FRAME_SECONDS = 10.0
@@ -60,7 +61,8 @@ async def run_engine(
     """
     if len(page.frames) == 1:
         raw = await world.record(f"{run.source}\n;{run.call('run')}")
-        return read_report(raw, [read_node(node, []) for node in raw["nodes"]])
+        if len(page.frames) == 1:  # a frame may have come meanwhile
+            return read_report(raw, [read_node(node, []) for node in raw["nodes"]])
     return await _run_with_frames(page, session, world, run, left_s)
 
 
@@ -73,6 +75,8 @@ async def _run_with_frames(
     await _walk_frames(walk, sessions, 0, started["frames"], run)
     walk.untested += [UntestedFrame(address, "embedded") for address in await world.record("fanfold.embedded()")]
     raw = await world.record(run.call("finish", walk.parts))
+    tested = {frame_id: one for frame_id, one in sessions.worlds.items() if one in walk.worlds.values()}
+    walk.untested += await list_unreached(page, world, tested, walk.untested, lambda: walk.frame_seconds)
     await _describe(raw, walk, run)
     nodes = [read_node(node, walk.owner_paths[node["frame"]]) for node in raw["nodes"]]
     return read_report({**raw, "version": started["version"]}, nodes, len(walk.worlds), walk.untested)

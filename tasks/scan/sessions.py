@@ -10,11 +10,16 @@ from tasks.scan.world import DocumentMoved, World, open_world, send
 
 
 class FrameSessions:
-    """Knows the sessions of a page's frames; asks for those of other processes only when one is needed."""
+    """Knows the sessions of a page's frames; asks for those of other processes only when one is needed.
+
+    Attributes:
+        worlds: that were opened, by the browser's id of their frame.
+    """
 
     def __init__(self, page: Page, session: CDPSession) -> None:
         self._page = page
         self._session = session
+        self.worlds: dict[str, World] = {}
         self._by_frame: dict[str, CDPSession] | None = None
         self._has_asked_others = False
 
@@ -24,7 +29,10 @@ class FrameSessions:
         described = await send(parent.session, "DOM.describeNode", {"objectId": owner})
         frame_id = described["node"].get("frameId")
         session = await self._session_of(frame_id) if frame_id else None
-        return await open_world(session, frame_id) if session else None
+        if session is None:
+            return None
+        self.worlds[frame_id] = await open_world(session, frame_id)
+        return self.worlds[frame_id]
 
     async def _session_of(self, frame_id: str) -> CDPSession | None:
         if self._by_frame is None:
