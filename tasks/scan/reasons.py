@@ -35,6 +35,10 @@ REASONS: Mapping[str, Reason] = {
     "results_cut": Reason(
         _O.PARTIALLY_SCANNED,
         "The page has more faulty nodes than are kept. Mend the rule that is counted most, then scan again."),
+    "rule_failed": Reason(
+        _O.PARTIALLY_SCANNED,
+        "A rule of the engine raised an error on this page, so what it looks for was not tested. Report it with the "
+        "detail, or test that rule by hand."),
     "document": Reason(
         _O.NOT_APPLICABLE,
         "Nothing to do if this is a file and no page; exclude it by a pattern to shorten the plan."),

@@ -32,6 +32,7 @@ DETAIL_CHARACTERS = 500
 TITLE_CHARACTERS = 300
 SUMMARY_CHARACTERS = 2_000
 SHOWN_FRAMES = 20
+QUOTING_REASONS = ("expect_title", "rule_failed", "frame_untested", "results_cut", "engine_failed")
 QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1).)*\1""", re.DOTALL)
 MASK = "•"
 
@@ -83,7 +84,7 @@ class RecordMaker:
             task_id=route.task_id, route=route.route, auth=route.auth, url=route.url, journey=route.journey,
             priority=route.priority, owner=route.owner, tags=route.tags, shard_index=route.shard_index,
             outcome=reason.outcome, reason=stable_word(judgement.reason, trace.status),
-            detail=self._text(judgement.detail, DETAIL_CHARACTERS), how_to_fix=reason.how_to_fix,
+            detail=self._detail(judgement), how_to_fix=reason.how_to_fix,
             visit_count=tally.visit_count, status=trace.status, final_url=self._text(trace.url, 4_000),
             redirected_to=judgement.redirected_to, content_type=self._text(trace.content_type, 200),
             title=self._title(trace.title), settled_by=trace.settled_by,
@@ -92,7 +93,7 @@ class RecordMaker:
             scan_ms=trace.total_ms if report else None, burned_ms=tally.burned_ms, in_flight=tally.in_flight,
             frames_tested=report.tested_count if report else 0, frames_untested=len(untested),
             untested_frames=tuple(self._shown_frame(frame) for frame in untested[:SHOWN_FRAMES]),
-            is_cut=report.is_cut if report else False,
+            is_cut=report is not None and (report.is_cut or bool(report.failed)),
             has_untested_own_frame=any(_is_own(frame, trace.url or route.url) for frame in untested),
             violation_count=_node_count(report, RuleClass.VIOLATION),
             needs_review_count=_node_count(report, RuleClass.INCOMPLETE),
@@ -137,6 +138,13 @@ class RecordMaker:
             return MASK if title.strip() else ""
         return self._text(title, TITLE_CHARACTERS)
 
+    def _detail(self, judgement: Judgement) -> str | None:
+        """A title that was not expected is quoted text of the page; a failed rule's message may quote the page."""
+        detail = judgement.detail
+        if detail is not None and self._evidence != "full" and judgement.reason in QUOTING_REASONS:
+            detail = _masked(detail)
+        return self._text(detail, DETAIL_CHARACTERS)
+
     def _text(self, text: str | None, limit: int) -> str | None:
         return None if text is None else fit(self._redact(text), limit)
 
@@ -155,9 +163,11 @@ def judgement_of(report: Report) -> Judgement:
     if report.untested:
         shown = "; ".join(f"{frame.address[:100]} ({frame.why})" for frame in report.untested[:3])
         return Judgement("frame_untested", "; ".join([f"{len(report.untested)} untested: {shown}", *faults]))
+    if report.failed:
+        return Judgement("rule_failed", "; ".join(faults))
     if report.is_cut:
-        return Judgement("results_cut", "; ".join(["only part of the faulty nodes is kept", *faults]))
-    return Judgement("tested", "; ".join(faults) or None)
+        return Judgement("results_cut", "only part of the faulty nodes is kept")
+    return Judgement("tested")
 
 
 def _node_count(report: Report | None, rule_class: RuleClass) -> int:
