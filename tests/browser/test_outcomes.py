@@ -11,6 +11,7 @@ from schemas.outcome import OutcomeKind
 from schemas.plan import PlannedRoute
 from tasks.scan.access import Access
 from tasks.scan.browser import BrowserBuild, find_browser
+from tasks.scan.engine import engine_source
 from tasks.scan.partial import Visited
 from tasks.scan.reasons import REASONS
 from tests.browser.faulty_site import FAULT, QUICK, Answer, Scanner, Site, html, planned, redirect, targets
@@ -140,6 +141,25 @@ def test_sign_in_by_server_and_by_script(site: Site, scanner: Scanner) -> None:
     found = scanner.visit_all([*routes, planned(site.url("/login"))], scan)
     assert [ended(found[route.url]) for route in routes] == [(O.WRONG_PAGE, "sign_in")] * 5
     assert ended(found[site.url("/login")])[0] is O.SCANNED  # asked for by its own address, it is a page
+
+
+@pytest.mark.parametrize("leave", ["history.replaceState(null, '', '/login')", "location.replace('/login')"])
+def test_the_address_is_checked_again_after_the_engine(site: Site, scanner: Scanner, leave: str) -> None:
+    """Our script finishes animations right before the engine runs: then the page leaves."""
+    site.put("/login", html(FAULT))
+    body = f"""<p id="far" style="transition: color 99s; color: #000">x</p><script>setTimeout(() => {{
+        const far = document.getElementById("far"); far.style.color = "#111";
+        far.getAnimations()[0].finished.then(() => {{ {leave} }}) }}, 60)</script>"""
+    visited = scanner.visit(site.put("/", html(body)))
+    assert (*ended(visited), visited.occurrences) == (O.WRONG_PAGE, "sign_in", ())
+
+
+def test_a_rule_that_raises_makes_the_page_scanned_in_part(site: Site, scanner: Scanner) -> None:
+    broken = ";axe._audit.rules.find((rule) => rule.id === 'image-alt').gather = () => { throw new Error('broken') };"
+    url = site.put("/", html(FAULT))
+    visited = scanner.visit_all([planned(url)], engine_text=engine_source(None) + broken)[url]
+    assert (*ended(visited), visited.outcome.is_cut) == (O.PARTIALLY_SCANNED, "rule_failed", True)
+    assert "rule image-alt failed: " in (visited.outcome.detail or "")
 
 
 def test_a_password_field_that_nobody_expects(site: Site, scanner: Scanner) -> None:
