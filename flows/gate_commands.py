@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.terminal import for_terminal
+from flows.terminal import one_line
 from schemas.verdict import ExitCode
 
 RunId = Annotated[str, typer.Argument(help="Id of a folded run, or `latest`.")]
@@ -132,7 +132,7 @@ def _set_store(store: str | None) -> None:
 def print_lines(lines: Iterable[str]) -> None:
     """Print lines without control characters: a page's text must not drive the terminal."""
     for line in lines:
-        print(for_terminal(line))
+        print(one_line(line))
 
 
 def _print_json(document: Any) -> None:

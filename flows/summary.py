@@ -14,7 +14,7 @@ from rich.text import Text
 from flows.progress import in_words
 from flows.report_run import proved_rows
 from flows.runs import RunRef
-from flows.terminal import for_terminal
+from flows.terminal import one_line
 from schemas.finding import Finding
 from schemas.manifest import SourceCount
 from schemas.plan import Plan
@@ -30,7 +30,8 @@ STYLES = {VerdictKind.PASSED: "bold green", VerdictKind.BLOCKED: "bold red", Ver
 
 
 def _text(text: str, style: str = "") -> Text:
-    return Text(for_terminal(text), style)
+    heading = "\n" if text.startswith("\n") else ""
+    return Text(heading + one_line(text.removeprefix("\n")), style)
 
 
 def print_verdict(verdict: Verdict, place: str, console: Console | None = None) -> None:

@@ -9,6 +9,11 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line f
 SUBSTITUTE = "\ufffd"
 
 
+def one_line(text: str) -> str:
+    """Return text for a line of its own: a line feed of a page cannot begin a line that looks like ours."""
+    return for_terminal(text).replace("\n", SUBSTITUTE).replace("\t", SUBSTITUTE)
+
+
 def for_terminal(text: str) -> str:
     """Return text without control characters: no escape sequence survives; tabs and line feeds stay."""
     return CONTROL.sub(SUBSTITUTE, text)
