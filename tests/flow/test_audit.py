@@ -29,7 +29,7 @@ def test_a_clean_estate_passes_and_every_file_is_there(fanfold):
     folder = fanfold.store / "site" / "runs" / "r1"
     assert sorted(path.name for path in folder.iterdir()) == [
         "dead_letters.parquet", "findings.parquet", "occurrences.parquet", "outcomes.parquet", "partials", "plan.json",
-        "plan.parquet", "policy.yaml", "quarantine.parquet", "replay.json", "rule_results.parquet",
+        "plan.parquet", "policy.yaml", "quarantine.parquet", "replay.json", "report", "rule_results.parquet",
         "suppressions.yaml", "verdict.json"]
 
 
