@@ -63,12 +63,14 @@ def _plan_first(asked: AuditRequest, terminal: Terminal) -> None:
 
 
 def _run(asked: AuditRequest) -> Any:
+    from prefect.events.worker import EventsWorker
     from prefect.logging.handlers import APILogWorker
 
     from flows.audit import audit_estate
 
     state = audit_estate(asked, return_state=True)
-    APILogWorker.drain_all(timeout=5)  # before the server goes
+    APILogWorker.drain_all(timeout=5)  # before the server goes, and before this process does
+    EventsWorker.drain_all(timeout=5)
     return state
 
 
