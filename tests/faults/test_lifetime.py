@@ -86,7 +86,7 @@ def test_an_interrupted_audit_keeps_what_it_finished_and_says_how_to_resume(fanf
         audit = fanfold.start("audit", manifest, "--run-id", "r1")
         assert wait_until(lambda: len(site.log) >= 9, 120)  # four at once: five have ended
         audit.send_signal(number)
-        said, _ = audit.communicate(timeout=60)
+        said, _ = audit.communicate(timeout=120)
         assert (audit.returncode, "fanfold resume r1" in said) == (2, True), said
         kept = committed_urls(fanfold.folder)
         assert len(kept) >= 4
@@ -100,6 +100,6 @@ def test_two_audits_at_once_do_not_disturb_each_other(fanfold):  # noqa: F811
         two.answers["/p01"] = page("Another")
         first = fanfold.start("audit", one.manifest(fanfold.folder / "one.json"), "--run-id", "r1", "--estate", "one")
         second = fanfold.start("audit", two.manifest(fanfold.folder / "two.json"), "--run-id", "r2", "--estate", "two")
-        said = [audit.communicate(timeout=150)[0] for audit in (first, second)]
+        said = [audit.communicate(timeout=300)[0] for audit in (first, second)]
     assert (first.returncode, second.returncode) == (0, 0), said
     assert (sorted(one.log), sorted(two.log)) == ([f"/p{i:02d}" for i in range(3)],) * 2

@@ -10,7 +10,7 @@ import pytest
 
 from flows.server import client_environment, embedded_server, wait_until_healthy
 
-AUDIT_SECONDS = 170
+AUDIT_SECONDS = 300
 
 
 @pytest.fixture(scope="session")
