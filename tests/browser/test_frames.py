@@ -74,7 +74,8 @@ def test_a_frame_that_never_answers_is_named(site: Site, scanner: Scanner) -> No
     page = html('<iframe title="f" id="f" src="/never"></iframe>' + FAULT)
     visited = scanner.visit(site.put("/", page), deadline_ms=8_000)
     assert summary(visited) == (PARTLY, "frame_untested", ['["img"]'], 1)
-    assert visited.outcome.untested_frames == (f"{site.url('/never')} (blank)",)
+    (named,) = visited.outcome.untested_frames  # which of the two is seen first depends on how busy the machine is
+    assert named in (f"{site.url('/never')} (blank)", f"{site.url('/never')} (deadline)")
     assert visited.outcome.has_untested_own_frame
     assert visited.outcome.settled_by == "load_budget"
 
