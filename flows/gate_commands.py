@@ -36,10 +36,10 @@ def gate(
     """Gate a folded run again, by its own policy or by other files; exits with the verdict's code."""
     _set_store(store)
     from flows.gate_text import explanation_lines
-    from flows.journey import utc_now
     from flows.judging import gate_again
     from flows.runs import ref_of
     from flows.summary import show_verdict
+    from tasks.scan.clock import utc_now
     from tasks.store import Store
 
     ref = ref_of(run_id)
@@ -62,8 +62,8 @@ def update(run_id: RunId, anew: Anew = False, store: StoreAt = None) -> int:
     _set_store(store)
     from flows.baselines import update_baseline
     from flows.gate_text import written_lines
-    from flows.journey import utc_now
     from flows.runs import ref_of
+    from tasks.scan.clock import utc_now
     from tasks.store import Store
 
     ref = ref_of(run_id)
@@ -77,8 +77,8 @@ def prune(run_id: RunId, store: StoreAt = None) -> int:
     _set_store(store)
     from flows.baselines import prune_by_run
     from flows.gate_text import written_lines
-    from flows.journey import utc_now
     from flows.runs import ref_of
+    from tasks.scan.clock import utc_now
     from tasks.store import Store
 
     ref = ref_of(run_id)
@@ -92,8 +92,8 @@ def diff(run_id: RunId, against: Against = None, store: StoreAt = None, json: Js
     _set_store(store)
     from flows.baselines import diff_with_run
     from flows.gate_text import change_lines
-    from flows.journey import utc_now
     from flows.runs import ref_of
+    from tasks.scan.clock import utc_now
     from tasks.store import Store
 
     ref = ref_of(run_id)

@@ -7,7 +7,7 @@ command line (`cli.py`) both call these. Not here: what a stage does (`tasks/`).
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib.metadata import version
 
 from flows.inputs import read_inputs, stored_history
@@ -33,6 +33,7 @@ from tasks.normalize import normalize
 from tasks.plan import PlanRequest, make_plan
 from tasks.publish import Publication, publish
 from tasks.scan.browser import find_browser
+from tasks.scan.clock import utc_now
 from tasks.scan.credentials import Credentials, check_access
 from tasks.scan.order import ShardOrder
 from tasks.scan.watch import ShardReport, next_attempt_name, watch_shard
@@ -211,10 +212,6 @@ def budget_left_ms(run: PlannedRun, now: str) -> int | None:
     spent = datetime.fromisoformat(now) - datetime.fromisoformat(run.started_at)
     return max(1, run.run_budget_ms - round(spent.total_seconds() * 1000))
 
-
-def utc_now() -> str:
-    """Return the time as ISO 8601 in UTC, to milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def scan_planned_shard(run_id: str, shard_index: int, rescan: tuple[str, ...] = ()) -> int:

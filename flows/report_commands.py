@@ -153,11 +153,11 @@ def prune(keep: Keep = None, older_than: OlderThan = None, dry_run: DryRun = Fal
 
 
 def _material_of(store: "Store", run: "RunLayout") -> "ReportMaterial":
-    from flows.journey import utc_now
     from flows.judged import stored_judged
     from flows.judging import gate_input, gather_run
     from flows.report_run import folded_material, stored_material
     from tasks.gate import decide_verdict
+    from tasks.scan.clock import utc_now
 
     if store.exists(run.file("verdict.json")):
         return stored_material(store, run)

@@ -15,7 +15,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from datetime import UTC, datetime
 from importlib.metadata import version
 
 from schemas.errors import AuditError, ContractError, bad_input
@@ -28,6 +27,7 @@ from tasks.commit import Shelf, attempt_number, write_receipt
 from tasks.freeze import read_plan
 from tasks.scan.access import Access
 from tasks.scan.browser import Browser, BrowserBuild, find_browser
+from tasks.scan.clock import utc_now
 from tasks.scan.credentials import Credentials
 from tasks.scan.engine import engine_source, file_digest
 from tasks.scan.ledger import read_ledger
@@ -73,7 +73,7 @@ def main(words: list[str]) -> int:
 
 async def scan_shard(order: ShardOrder, secret_values: Mapping[str, str]) -> int:
     """Scan what is open in a shard and leave a receipt."""
-    began, started_at = time.monotonic(), _utc_now()
+    began, started_at = time.monotonic(), utc_now()
     run = EstateLayout(order.estate).run(order.run_id)
     store = Store(order.store)
     plan = read_plan(store, run)
@@ -104,7 +104,7 @@ async def scan_shard(order: ShardOrder, secret_values: Mapping[str, str]) -> int
             flow_attempt=order.flow_attempt, program_version=version("fanfold"),
             engine_version=plan.header.engine.version, engine_digest=plan.header.engine.digest,
             options_digest=plan.header.engine.options_digest, browser_version=build.version,
-            triples=(*ledger.triples, *partial.triples), ended_by=ended_by, started_at=started_at, ended_at=_utc_now(),
+            triples=(*ledger.triples, *partial.triples), ended_by=ended_by, started_at=started_at, ended_at=utc_now(),
             planned_ms=sum(route.load_ms for route in routes),
             actual_ms=round((time.monotonic() - began) * 1000), launch_count=launch_count,
             outcome_counts=dict(Counter(kind.value for kind in kinds.values())),
@@ -222,9 +222,6 @@ def _stop_when_parent_is_gone(stop: asyncio.Event) -> None:
 
     threading.Thread(target=wait_for_the_end, daemon=True).start()
 
-
-def _utc_now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 if __name__ == "__main__":

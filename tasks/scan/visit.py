@@ -10,7 +10,6 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from schemas.engine import EngineBuild
 from schemas.plan import PlannedRoute
@@ -19,6 +18,7 @@ from tasks.scan.access import Access
 from tasks.scan.breaker import Breaker
 from tasks.scan.browser import Browser, BrowserDied
 from tasks.scan.call import PageCall
+from tasks.scan.clock import utc_now
 from tasks.scan.faults import has_crashed, is_gone, net_code, reason_of_code
 from tasks.scan.judge import FindRoute, Judge, Judgement
 from tasks.scan.kit import Kit
@@ -68,7 +68,7 @@ class Visitor:
         Args:
             on_phase: called with a word whenever a phase begins (`visit 1`, `navigating`, `wait 1.4 s` …).
         """
-        started_at, burned_ms, count = _utc_now(), 0, 0
+        started_at, burned_ms, count = utc_now(), 0, 0
         while True:
             count += 1
             on_phase(f"visit {count}")
@@ -82,7 +82,7 @@ class Visitor:
             wait = _wait_seconds(count, trace.retry_after)
             on_phase(f"wait {wait:.1f} s")
             await asyncio.sleep(wait)
-        tally = Tally(count, burned_ms, self._in_flight, started_at, _utc_now())
+        tally = Tally(count, burned_ms, self._in_flight, started_at, utc_now())
         outcome = self._records.outcome(route, trace, judgement, tally)
         if not outcome.outcome.was_scanned or trace.report is None:
             return Visited(outcome)
@@ -143,6 +143,3 @@ def _wait_seconds(count: int, asked_s: float | None) -> float:
     planned = RETRY_WAIT_SECONDS[min(count, len(RETRY_WAIT_SECONDS)) - 1] * random.uniform(0.6, 1.4)  # noqa: S311
     return min(LONGEST_WAIT_SECONDS, max(planned, asked_s or 0.0))
 
-
-def _utc_now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

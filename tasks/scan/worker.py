@@ -11,13 +11,13 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from schemas.outcome import Outcome, OutcomeKind
 from schemas.plan import PlannedRoute
 from schemas.receipt import EndedBy
 from tasks.commit import Shelf
+from tasks.scan.clock import utc_now
 from tasks.scan.ledger import IN_FLIGHT_FILE
 from tasks.scan.partial import FLUSH_ROUTES, FLUSH_SECONDS, Partial, Visited
 from tasks.scan.work import Work
@@ -144,7 +144,7 @@ class ShardWorker:
 
 def crashed_outcome(route: PlannedRoute, in_flight: int) -> Outcome:
     """Make the outcome of a route that killed its worker too often."""
-    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    now = utc_now()
     return Outcome(
         task_id=route.task_id, route=route.route, auth=route.auth, url=route.url, journey=route.journey,
         priority=route.priority, owner=route.owner, tags=route.tags, shard_index=route.shard_index,
