@@ -12,7 +12,7 @@ from uuid import UUID
 import typer
 
 from schemas.errors import bad_input
-from schemas.verdict import ExitCode
+from schemas.exit_code import ExitCode
 
 if TYPE_CHECKING:  # Prefect takes seconds to import, and `--help` needs none of it
     from prefect.client.orchestration import SyncPrefectClient

@@ -1,14 +1,15 @@
 """`fanfold`: the command line, a face like the flow.
 
 Here: commands, flags, and the one `main` that maps every way out to an exit code (0 passed, 1 blocked, 2 incomplete, 3
-bad input). Not here: what the commands do (`journey.py`), what they print (`summary.py`).
+bad input). Not here: what the commands do (`journey.py`), what they print (`summary.py`). What takes time to import is
+imported in the command that needs it: an audit has started its server before.
 """
 
 import os
 import secrets
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -17,12 +18,12 @@ import typer
 from flows.automations import automations
 from flows.gate_commands import baseline_group, gate, suppressions
 from flows.report_commands import export, prune, report, runs, show
+from flows.server import server_at_hand
 from flows.server_commands import down, up
-from flows.settings import set_flags, variable_warnings
 from flows.settings_commands import doctor, settings
 from flows.terminal import for_terminal
 from schemas.errors import AuditError, ContractError
-from schemas.verdict import ExitCode
+from schemas.exit_code import ExitCode
 
 app = typer.Typer(name="fanfold", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
                   help="Audit the accessibility of a web estate: fan out over balanced shards, fold into one verdict.")
@@ -56,17 +57,16 @@ def audit(
     in_flight: InFlight = None,
 ) -> int:
     """Audit an estate: the whole pipeline as a Prefect flow."""
-    set_flags(store=store, shards_at_once=shards_at_once, in_flight=in_flight)
-    from flows.run_flow import run_audit
+    with server_at_hand() as server, _sample_files(source) as files:
+        from flows.run_flow import run_audit
 
-    with ExitStack() as stack:
-        files = stack.enter_context(_sample_files(source))
+        _set_flags(store=store, shards_at_once=shards_at_once, in_flight=in_flight)
         return run_audit({
             "source": files.get("source", source), "policy": policy or files.get("policy"),
             "history": history or files.get("history"), "suppressions": suppressions, "baseline": baseline,
             "shards": shards or (SAMPLE_SHARDS if files else None), "run_id": run_id or new_run_id(),
             "estate": estate, "run_budget_s": run_budget, "rescan": rescan or [],
-        })
+        }, server)
 
 
 @app.command()
@@ -76,9 +76,10 @@ def plan(
     store: StoreAt = None, json: Json = False,
 ) -> int:
     """Plan a run without a browser, keep the plan in the store, and show it."""
-    set_flags(store=store)
+    _set_flags(store=store)
     from flows.journey import plan_run
     from flows.request import AuditRequest
+    from flows.settings import variable_warnings
     from flows.summary import print_json, print_plan
     from tasks.freeze import read_plan
     from tasks.store import Store
@@ -106,7 +107,7 @@ def scan(
     rescan: Rescan = None, store: StoreAt = None, in_flight: InFlight = None,
 ) -> int:
     """Scan one shard of a planned run: a leg of a CI matrix. Exits 0 when it is settled, 2 when it is not."""
-    set_flags(store=store, in_flight=in_flight, shards_at_once=1)
+    _set_flags(store=store, in_flight=in_flight, shards_at_once=1)
     from flows.journey import scan_planned_shard
 
     with _sample_of(run_id):
@@ -116,7 +117,7 @@ def scan(
 @app.command()
 def fold(run_id: RunId, store: StoreAt = None, json: Json = False) -> int:
     """Fold what the shards left into one dataset and decide."""
-    set_flags(store=store)
+    _set_flags(store=store)
     from flows.journey import fold_run
     from flows.runs import ref_of
     from flows.summary import show_verdict
@@ -131,14 +132,15 @@ def fold(run_id: RunId, store: StoreAt = None, json: Json = False) -> int:
 def resume(run_id: RunId, rescan: Rescan = None, store: StoreAt = None, shards_at_once: AtOnce = None,
            in_flight: InFlight = None) -> int:
     """Scan what is not settled in a run, and nothing else; then fold and decide."""
-    set_flags(store=store, shards_at_once=shards_at_once, in_flight=in_flight)
-    from flows.run_flow import run_audit
-    from flows.runs import header_of_run
+    with server_at_hand() as server:
+        from flows.run_flow import run_audit
+        from flows.runs import header_of_run
 
-    header = header_of_run(run_id)
-    _say(f"resuming run {header.run_id}: its plan stands")
-    with _sample_of(run_id):
-        return run_audit({"source": header.source, "run_id": header.run_id, "rescan": rescan or []})
+        _set_flags(store=store, shards_at_once=shards_at_once, in_flight=in_flight)
+        header = header_of_run(run_id)
+        _say(f"resuming run {header.run_id}: its plan stands")
+        with _sample_of(run_id):
+            return run_audit({"source": header.source, "run_id": header.run_id, "rescan": rescan or []}, server)
 
 
 for command in (gate, suppressions, report, runs, show, export, prune, settings, doctor, up, down):
@@ -150,6 +152,12 @@ app.add_typer(automations, name="automations")
 def new_run_id() -> str:
     """Name a run: UTC time and 6 random hex digits."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+
+
+def _set_flags(**flags: object) -> None:
+    from flows.settings import set_flags
+
+    set_flags(**flags)
 
 
 def _sample_paths() -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from flows.terminal import one_line
-from schemas.verdict import ExitCode
+from schemas.exit_code import ExitCode
 
 RunId = Annotated[str, typer.Argument(help="Id of a folded run, or `latest`.")]
 Policy = Annotated[str | None, typer.Option(help="Policy file in place of the run's own.")]

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from schemas.errors import ContractError
-from schemas.verdict import ExitCode
+from schemas.exit_code import ExitCode
 from tasks.scan.browser import BrowserBuild, find_browser
 
 DOWNLOAD_SECONDS = 600

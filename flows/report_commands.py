@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from schemas.errors import bad_input
-from schemas.verdict import ExitCode
+from schemas.exit_code import ExitCode
 
 if TYPE_CHECKING:  # heavy, and `--help` needs none of it
     from schemas.layout import RunLayout

@@ -1,7 +1,8 @@
 """Run the flow from a command line: a server, a bar, signals, an exit code.
 
-Here: what surrounds the flow in this process. Not here: the flow (`audit.py`). Prefect is imported only once its
-settings are in the environment, while the embedded server starts beside it.
+Here: what surrounds the flow in this process. Not here: the flow (`audit.py`), starting a server (`server.py`; the
+command line does it first of all, so that an embedded one starts beside everything that is done here). Prefect is
+imported only once its settings are in the environment.
 """
 
 import os
@@ -11,13 +12,16 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flows.progress import Terminal, listening
 from flows.request import AuditRequest, as_request
-from flows.server import client_environment, embedded_server, known_server, wait_until_healthy
+from flows.server import client_environment, wait_until_healthy
 from flows.terminal import for_terminal
-from schemas.verdict import ExitCode
+from schemas.exit_code import ExitCode
+
+if TYPE_CHECKING:
+    from flows.runs import RunRef
 
 EXIT_CODES: Mapping[str, ExitCode] = {
     "Completed": ExitCode.PASSED, "Blocked": ExitCode.BLOCKED, "Incomplete": ExitCode.INCOMPLETE,
@@ -25,21 +29,22 @@ EXIT_CODES: Mapping[str, ExitCode] = {
 }
 
 
-def run_audit(request: Mapping[str, Any]) -> int:
+def run_audit(request: Mapping[str, Any], address: str) -> int:
     """Run the flow on a request and return the exit code.
+
+    Args:
+        address: of the API of a server, which may still be starting.
 
     Raises:
         ContractError: bad input that shows before the flow starts.
     """
     asked: AuditRequest = as_request(request)
     with ExitStack() as stack:
-        address = known_server()
-        if address is None:
-            address = stack.enter_context(embedded_server())
         os.environ.update(client_environment(address))
         terminal = stack.enter_context(Terminal())
         stack.enter_context(stopping_on_signals())
         _plan_first(asked, terminal)
+        import flows.audit  # noqa: F401 - Prefect takes seconds to import, and the server has them
         wait_until_healthy(address)
         with listening(terminal):
             try:
@@ -75,21 +80,32 @@ def _run(asked: AuditRequest) -> Any:
 
 
 def _show(state: Any, asked: AuditRequest) -> int:
+    """Show the verdict and return its code; a state that is not the verdict's own is no pass and no block."""
     from flows.runs import ref_of
     from flows.summary import show_stored_verdict
 
     assert asked.run_id is not None
-    code = EXIT_CODES.get(state.name, ExitCode.INCOMPLETE)
+    code = EXIT_CODES.get(state.name)
     if code is ExitCode.BAD_INPUT:
         print(f"Bad input, nothing was written:\n{for_terminal(str(state.message))}", file=sys.stderr)
-    elif state.name in EXIT_CODES:
-        show_stored_verdict(ref_of(asked.run_id))
-        if code is ExitCode.INCOMPLETE:
-            print(f"\nTo scan what is not settled: fanfold resume {asked.run_id}")
-    else:
+        return code
+    ref = ref_of(asked.run_id)
+    if code is None or code is not _stored_code(ref):
         print(f"Incomplete: the flow ended {state.name}: {for_terminal(str(state.message))}\n"
               f"To go on: fanfold resume {asked.run_id}", file=sys.stderr)
+        return ExitCode.INCOMPLETE
+    show_stored_verdict(ref)
+    if code is ExitCode.INCOMPLETE:
+        print(f"\nTo scan what is not settled: fanfold resume {asked.run_id}")
     return code
+
+
+def _stored_code(ref: "RunRef") -> ExitCode | None:
+    """Return the exit code of a run's verdict; None where it was never folded."""
+    from tasks.store import Store
+
+    store, key = Store(ref.store), ref.layout.file("verdict.json")
+    return ExitCode(store.read_json(key)["exit_code"]) if store.exists(key) else None
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -82,25 +82,39 @@ def state_folder() -> Path:
 
 
 @contextmanager
-def embedded_server() -> Iterator[str]:
-    """Start a server and yield its API address at once; `wait_until_healthy` waits for it.
+def server_at_hand() -> Iterator[str]:
+    """Yield the API address of the server that is there, else of one that is started for the block."""
+    address = known_server()
+    with nullcontext(address) if address else embedded_server() as found:
+        yield found
 
-    What it needs to start is done beside whatever the caller does next.
+
+@contextmanager
+def embedded_server() -> Iterator[str]:
+    """Start a server with a database of its own, thrown away at the end, and yield its API address at once.
+
+    What it needs to start is done beside whatever the caller does next; `wait_until_healthy` waits for it.
     """
     with tempfile.TemporaryDirectory(prefix="fanfold-prefect-", ignore_cleanup_errors=True) as folder:
-        home = Path(folder)
-        copy_template(home)
-        environment = server_environment(home, free_port())
-        guardian = subprocess.Popen(
-            [sys.executable, "-P", "-m", "flows.guardian", str(home / "server.log"), *START], env=environment,
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        )
-        assert guardian.stdin is not None
-        try:
-            yield environment["PREFECT_API_URL"]
-        finally:
-            guardian.stdin.close()
-            guardian.wait()
+        copy_template(Path(folder))
+        with guarded_server(Path(folder), free_port()) as address:
+            yield address
+
+
+@contextmanager
+def guarded_server(home: Path, port: int) -> Iterator[str]:
+    """Start a server that lives in a folder and ends with this block or this process; yield its address at once."""
+    environment = server_environment(home, port)
+    guardian = subprocess.Popen(
+        [sys.executable, "-P", "-m", "flows.guardian", str(home / "server.log"), *START], env=environment,
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )
+    assert guardian.stdin is not None
+    try:
+        yield environment["PREFECT_API_URL"]
+    finally:
+        guardian.stdin.close()
+        guardian.wait()
 
 
 def wait_until_healthy(

@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from schemas.errors import bad_input
-from schemas.verdict import ExitCode
+from schemas.exit_code import ExitCode
 
 END_LIMIT_SECONDS = 15.0
 POLL_SECONDS = 0.2

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemas.verdict import ExitCode
+from schemas.exit_code import ExitCode
 
 if TYPE_CHECKING:
     from schemas.check import Check

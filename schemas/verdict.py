@@ -11,6 +11,7 @@ from typing import Any
 from schemas.counts import CellCount as CellCount
 from schemas.counts import Coverage, GroupCoverage, Regression, SuppressionUse
 from schemas.errors import ContractError
+from schemas.exit_code import ExitCode as ExitCode
 from schemas.finding import Finding
 from schemas.format_version import read_older
 from schemas.shape import offences_in
@@ -25,15 +26,6 @@ class VerdictKind(StrEnum):
     PASSED = "passed"
     BLOCKED = "blocked"
     INCOMPLETE = "incomplete"
-
-
-class ExitCode(IntEnum):
-    """What a shell sees; the greater one wins."""
-
-    PASSED = 0
-    BLOCKED = 1
-    INCOMPLETE = 2
-    BAD_INPUT = 3
 
 
 class Weight(StrEnum):
