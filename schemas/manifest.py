@@ -6,9 +6,10 @@ Here: validated entries with the place they came from. Not here: reading (`tasks
 
 from dataclasses import dataclass
 
+from schemas.action import Action
 from schemas.route import Expectation, Journey
 
-MANIFEST_FORMAT = 1
+MANIFEST_FORMAT = 2  # 2: `ready_when`, `actions`
 NOTHING_EXPECTED = Expectation()  # one for all entries: a manifest may have a million
 
 
@@ -27,6 +28,8 @@ class ManifestEntry:
     tags: tuple[str, ...] = ()
     ready: str | None = None
     expect: Expectation = NOTHING_EXPECTED
+    ready_when: str | None = None
+    actions: tuple[Action, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from operator import attrgetter
 from typing import Any
 
+from schemas.action import Action, actions_in
 from schemas.engine import EngineBuild, RuleInfo
 from schemas.errors import IntegrityError
 from schemas.manifest import SourceCount, SourceFailure
@@ -31,6 +32,7 @@ class PlannedRoute:
         was_html: a past run scanned it, so a file in its place is a wrong page.
         accepted_outcome: outcome in which the policy accepts the route as known to be broken.
         is_in_scope: False for a route that a delta run carries: it has a row, and no shard scans it.
+        ready_when: expression that is true once the page is ready. actions: steps before that, as JSON (`steps`).
     """
 
     task_id: str
@@ -59,6 +61,8 @@ class PlannedRoute:
     is_in_scope: bool = True
     carried_from_run_id: str | None = None
     carried_date: str | None = None
+    ready_when: str | None = None
+    actions: str | None = None
 
     @property
     def key(self) -> RouteKey:
@@ -67,6 +71,15 @@ class PlannedRoute:
     @property
     def expect(self) -> Expectation:
         return Expectation(self.expect_status, self.expect_url, self.expect_title, self.expect_selector)
+
+    @property
+    def steps(self) -> tuple[Action, ...]:
+        return actions_in(self.actions)
+
+    @property
+    def is_described(self) -> bool:
+        """Whether the manifest says what is on the page: then a file in its place is a wrong page."""
+        return any((self.ready, self.ready_when, self.actions)) or not self.expect.is_empty
 
 
 @dataclass(frozen=True, slots=True)

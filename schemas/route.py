@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from json.encoder import encode_basestring
 
+from schemas.action import Action
+
 
 class Journey(StrEnum):
     """How much a route matters to users; the gate has a cell per impact and journey."""
@@ -74,3 +76,5 @@ class Route:
     tags: tuple[str, ...] = ()
     ready: str | None = None
     expect: Expectation = Expectation()
+    ready_when: str | None = None
+    actions: tuple[Action, ...] = ()

@@ -63,14 +63,16 @@ def is_valid(name: str, record: object, part: str | None = None) -> bool:
 
 
 def _precise(errors: Iterable[ValidationError]) -> Iterable[ValidationError]:
-    """Look into choices (`anyOf`): of the branches that fit the kind of the value, say what is wrong inside."""
+    """Look into choices (`anyOf`): of the branches that fit the kind of the value, say what is wrong in the nearest."""
     for error in errors:
         branches: dict[object, list[ValidationError]] = {}
         for inner in error.context or ():
             branches.setdefault(inner.schema_path[0], []).append(inner)
-        fitting = [inner for branch in branches.values() if not any(map(_is_wrong_kind, branch)) for inner in branch]
-        if fitting:
-            yield from _precise(fitting)
+        fitting = [branch for branch in branches.values() if not any(map(_is_wrong_kind, branch))]
+        fewest = min(map(len, fitting), default=0)
+        nearest = [branch for branch in fitting if len(branch) == fewest]
+        if len(nearest) == 1:
+            yield from _precise(nearest[0])
         else:
             yield error
 

@@ -9,7 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from schemas.address import address_for_messages, address_offences, identity_of, trim_address
+from schemas.address import (
+    SECRET_PLACEHOLDER,
+    address_for_messages,
+    address_offences,
+    identity_of,
+    trim_address,
+)
 from schemas.errors import ContractError, Offence, bad_input
 from schemas.manifest import Manifest, ManifestEntry
 from schemas.normalized import Normalized
@@ -22,8 +28,10 @@ DENSITY_SHARE = 0.6
 VIEWS_SHARE = 0.4
 MANY_MONTHLY_VIEWS = 10_000
 LEAST_SCORE = {0: 0.7, 1: 0.3}  # a score above it gives the priority; 2 is the rest
-MERGED_ATTRIBUTES = ("journey", "journey_is_explicit", "priority", "owner", "tags", "ready", "expect")
+MERGED_ATTRIBUTES = ("journey", "journey_is_explicit", "priority", "owner", "tags", "ready", "ready_when", "actions",
+                     "expect")
 SHOWN_MERGES = 3
+SECRETS_ARE_TYPED = "Only the address and the `value` of a `fill` may name one."
 _PATH_END = re.compile(r"[?#]")
 
 
@@ -38,7 +46,7 @@ def normalize(manifest: Manifest, settings: Settings) -> Normalized:
             or nothing left to audit. All offences of a kind at once.
     """
     patterns = _parse_patterns(dict.fromkeys((*settings.exclude, *manifest.exclude)))
-    _refuse_addresses(manifest.entries, settings.identity)
+    _refuse_entries(manifest.entries, settings.identity)
     found = _merge(manifest.entries, manifest.default_journey, settings.identity)
     is_case_folded = settings.identity.path_case == "fold"
     routes: list[Route] = []
@@ -92,10 +100,24 @@ def _parse_patterns(texts: Iterable[str]) -> list[Pattern]:
     return patterns
 
 
-def _refuse_addresses(entries: Sequence[ManifestEntry], switches: IdentitySwitches) -> None:
+def _refuse_entries(entries: Sequence[ManifestEntry], switches: IdentitySwitches) -> None:
     offences = [o for entry in entries for o in address_offences(entry.url, entry.where, switches)]
+    offences += [o for entry in entries if entry.ready_when or entry.actions for o in _placeholder_offences(entry)]
     if offences:
         raise ContractError(offences)
+
+
+def _placeholder_offences(entry: ManifestEntry) -> Iterator[Offence]:
+    """A secret is typed into a field, and goes nowhere else."""
+    if "{{secret" in (entry.ready_when or ""):
+        yield Offence(entry.where, "`ready_when` names a secret", "no secret", SECRETS_ARE_TYPED)
+    for number, action in enumerate(entry.actions, start=1):
+        if "{{secret" in (action.selector or ""):
+            yield Offence(entry.where, f"the selector of action {number} names a secret", "no secret",
+                          SECRETS_ARE_TYPED)
+        if "{{secret" in SECRET_PLACEHOLDER.sub("", action.value or ""):
+            yield Offence(entry.where, f"the value of action {number} has a malformed placeholder",
+                          "`{{secret:NAME}}`")
 
 
 def _merge(entries: Sequence[ManifestEntry], default_journey: Journey, switches: IdentitySwitches) -> list[Route]:
@@ -121,7 +143,7 @@ def _route(entry: ManifestEntry, url: str, key: RouteKey, default_journey: Journ
     return Route(
         key=key, url=url, journey=entry.journey or default_journey, journey_is_explicit=entry.journey is not None,
         priority=priority_of(entry), owner=entry.owner, tags=tuple(sorted(set(entry.tags))), ready=entry.ready,
-        expect=entry.expect,
+        expect=entry.expect, ready_when=entry.ready_when, actions=entry.actions,
     )
 
 

@@ -23,7 +23,7 @@ from schemas.verdict import Verdict, VerdictKind, to_document
 from tasks.store import Store
 
 LATEST_FORMAT = 1
-REPLAY_FIELDS = ("url", "auth", "journey", "priority", "owner", "tags", "ready")
+REPLAY_FIELDS = ("url", "auth", "journey", "priority", "owner", "tags", "ready", "ready_when")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,8 @@ def _replay_entry(route: PlannedRoute) -> dict[str, object]:
     entry = {name: value for name in REPLAY_FIELDS if (value := getattr(route, name)) not in (None, ())}
     expected = {item.name: getattr(route.expect, item.name) for item in fields(route.expect)}
     expect = {name: value for name, value in expected.items() if value is not None}
-    return entry | ({"expect": expect} if expect else {}) | ({"tags": list(route.tags)} if route.tags else {})
+    further = {"tags": list(route.tags), "actions": [action.document for action in route.steps], "expect": expect}
+    return entry | {name: value for name, value in further.items() if value}
 
 
 def _tables(publication: Publication, columns: Mapping[str, object]) -> dict[str, pa.Table]:

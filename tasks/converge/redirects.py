@@ -93,7 +93,7 @@ def _settle(route: PlannedRoute, rows: Rows, end: str | None, crowd: int) -> Out
 
 def _lead_to_file(route: PlannedRoute, row: Outcome, target: Outcome) -> Outcome:
     # The same question that the shard asks of a route that answers with a file itself.
-    is_page = (route.ready is not None or not route.expect.is_empty or route.was_html
+    is_page = (route.is_described or route.was_html
                or (route.journey_is_explicit and route.journey == Journey.PRIMARY))
     if is_page:
         return _wrong_page(route, row, "redirect_to_file", f"leads to {target.route}, which is no page")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from schemas.action import Action
 from schemas.errors import ContractError, Offence
 from schemas.format_version import check_not_newer
 from schemas.layout import id_offence
@@ -91,6 +92,7 @@ def entry_of(document: str | Mapping[str, Any], where: str) -> ManifestEntry:
         where=where,
         journey=Journey(values.pop("journey")) if "journey" in values else None,
         tags=tuple(values.pop("tags", ())),
+        actions=tuple(map(Action.of, values.pop("actions", ()))),
         expect=Expectation(**values.pop("expect", {})),
         **values,
     )

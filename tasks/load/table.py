@@ -1,7 +1,8 @@
 """A manifest as a table: CSV (comma, semicolon or tab) or Parquet, one route a row, columns named like the JSON keys.
 
 Here: rows to entries. Not here: identity (`tasks/normalize.py`). The parts of `expect` are columns of their own
-(`expect_status`, `expect_url`, `expect_title`, `expect_selector`); tags are separated by `|` or spaces.
+(`expect_status`, `expect_url`, `expect_title`, `expect_selector`); tags are separated by `|` or spaces. Actions do not
+fit into a cell.
 """
 
 import io
@@ -17,6 +18,8 @@ from tasks.load.content import SourceError
 from tasks.load.json_manifest import entry_of, form_of
 
 EXPECT = "expect_"
+NO_COLUMN = ("expect", "actions")
+ACTIONS_REMEDY = "Give the routes with actions in a JSON manifest."
 FIRST_ROW = 2  # as a spreadsheet counts: the header is row 1
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
@@ -64,12 +67,13 @@ def parquet_entries(data: bytes, subject: str) -> list[ManifestEntry]:
 
 def _columns() -> list[str]:
     entry = load_schema("manifest")["$defs"]["entry"]["properties"]
-    return [key for key in entry if key != "expect"] + [f"{EXPECT}{key}" for key in entry["expect"]["properties"]]
+    return [key for key in entry if key not in NO_COLUMN] + [f"{EXPECT}{key}" for key in entry["expect"]["properties"]]
 
 
 def _check_header(header: list[str], subject: str) -> None:
     known = _columns()
-    offences = [Offence(subject, f"unknown column `{name}`", f"one of {', '.join(known)}", nearest(name, known))
+    offences = [Offence(subject, f"unknown column `{name}`", f"one of {', '.join(known)}",
+                        ACTIONS_REMEDY if name == "actions" else nearest(name, known))
                 for name in header if name not in known]
     offences += [Offence(subject, f"the column `{name}` is there twice", "one")
                  for name in {name for name in header if header.count(name) > 1}]

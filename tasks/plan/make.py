@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+from schemas.action import actions_text
 from schemas.engine import EngineBuild
 from schemas.errors import bad_input
 from schemas.history import TimingHistory
@@ -142,6 +143,7 @@ def _row(item: _Item, place: tuple[int, int], request: PlanRequest) -> PlannedRo
         shard_index=place[0], position=place[1], load_ms=weight.load_ms, has_history=weight.has_history,
         deadline_ms=weight.deadline_ms, was_html=weight.was_html, accepted_outcome=outcome, accepted_reason=reason,
         is_in_scope=run_id is None, carried_from_run_id=run_id, carried_date=date,
+        ready_when=route.ready_when, actions=actions_text(route.actions),
     )
 
 

@@ -130,7 +130,8 @@ class Judge:
 
         Many a public page carries a small sign-in form; that alone is no fault.
         """
-        if not seen.has_password_field or route.ready is not None or (route.expect_selector and seen.has_selector):
+        is_vouched_for = route.ready or route.ready_when or (route.expect_selector and seen.has_selector)
+        if not seen.has_password_field or is_vouched_for:
             return None
         asked = urlsplit(route.url)
         if SIGN_IN_PATH.search(asked.path) or _is_sign_in_host(asked.hostname) or ACCOUNT_PATH.search(asked.path):
@@ -163,7 +164,7 @@ def _judge_type(route: PlannedRoute, seen: Seen) -> Judgement | None:
     else:
         return None
     is_named_page = route.journey_is_explicit and route.journey == Journey.PRIMARY
-    if route.ready or not route.expect.is_empty or is_named_page or route.was_html:
+    if route.is_described or is_named_page or route.was_html:
         return Judgement("file_instead_of_page", detail)
     return Judgement(reason, detail)
 

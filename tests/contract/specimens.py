@@ -35,7 +35,8 @@ from tests.small_estate import RUN, occurrence, outcome, plan_of, receipt, resul
 
 ROUTE = route("/a", auth="staff", aliases=("https://e.test/A",), tags=("t",), ready="#r", expect_status=200,
               expect_url="https://e.test/a", expect_title="T", expect_selector="main", accepted_outcome="timed_out",
-              accepted_reason="known", carried_from_run_id="r0", carried_date="2026-11-29")
+              accepted_reason="known", carried_from_run_id="r0", carried_date="2026-11-29", ready_when="app.done",
+              actions='[{"dismiss":"#c"},{"fill":"#q","value":"x"}]')
 PLAN = plan_of(ROUTE, warnings=("w",), excluded=(Excluded("https://e.test/x", "glob:/x"),), last_full_run_id="r0",
                last_full_route_count=1, source_failures=(SourceFailure("https://e.test/s.xml", "is empty"),),
                source_counts=(SourceCount("https://e.test/t.xml", 1),))
@@ -102,7 +103,8 @@ MANIFEST = {
     "exclude": ["glob:/x/**"],
     "hosts": ["cdn.test"], "routes": [
         {"url": "https://e.test/", "auth": "staff", "journey": "primary", "priority": 1, "violation_density": 0.5,
-         "monthly_views": 10, "owner": "web", "tags": ["t"], "ready": "#r",
+         "monthly_views": 10, "owner": "web", "tags": ["t"], "ready": "#r", "ready_when": "app.done",
+         "actions": [{"dismiss": "#c"}, {"fill": "#q", "value": "x"}, {"click": "#go"}, {"wait": "#r"}, {"wait_ms": 9}],
          "expect": {"status": 200, "url": "https://e.test/", "title": "T", "selector": "main"}},
         "https://e.test/b"],
 }

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from jsonschema import Draft202012Validator
 
+from schemas.action import ActionKind
 from schemas.column import COLUMN_KEYWORDS
 from schemas.engine import EngineBuild, RuleInfo
 from schemas.formats import FORMATS
@@ -188,6 +189,8 @@ def test_documents_have_the_fields_of_their_records() -> None:
     entry = load_schema("manifest")["$defs"]["entry"]
     assert keys(entry) == names(ManifestEntry) - {"where"}
     assert keys(entry["properties"]["expect"]) == names(Expectation)
+    steps = load_schema("manifest")["$defs"]["action"]["anyOf"]
+    assert {step["required"][0] for step in steps} == set(ActionKind)
 
 
 def test_settings_have_the_keys_and_defaults_of_their_record() -> None:
@@ -226,6 +229,7 @@ def described(schema: dict[str, Any], path: tuple[str, ...]) -> list[tuple[str, 
 def test_the_dead_letters_of_a_run_are_a_manifest() -> None:
     replay = json.dumps(replay_manifest(PLAN, [LETTER])).encode()
     manifest = load_manifest("replay.json", Settings(), read=lambda _: replay)
-    assert [(entry.url, entry.auth, entry.ready, entry.tags, entry.expect) for entry in manifest.entries] == [
-        (ROUTE.url, "staff", "#r", ("t",), ROUTE.expect)]
+    assert [(entry.url, entry.auth, entry.ready, entry.ready_when, entry.actions, entry.tags, entry.expect)
+            for entry in manifest.entries] == [
+        (ROUTE.url, "staff", "#r", "app.done", ROUTE.steps, ("t",), ROUTE.expect)]
     assert manifest.estate == PLAN.header.estate

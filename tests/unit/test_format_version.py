@@ -69,15 +69,17 @@ def read_manifest(document):
     return load_manifest("file", Settings(), read=lambda _: json.dumps(document).encode())
 
 
-@pytest.mark.parametrize(("read", "least"), [
-    (lambda document: parse_policy(document, "file", None), {}),
-    (lambda document: parse_suppressions(document, "file", None), {}),
-    (read_manifest, {"routes": ["https://e.test/"]}),
+@pytest.mark.parametrize(("read", "least", "newest"), [
+    (lambda document: parse_policy(document, "file", None), {}, 1),
+    (lambda document: parse_suppressions(document, "file", None), {}, 1),
+    (read_manifest, {"routes": ["https://e.test/"]}, 2),
 ], ids=["policy", "suppressions", "manifest"])
-def test_files_of_the_user_may_say_their_version(read, least):
-    assert read({"format_version": 1, **least}) is not None
-    with pytest.raises(ContractError, match="file: has format version 2, and this program reads versions up to 1"):
-        read({"format_version": 2, "what": "came later"})
+def test_files_of_the_user_may_say_their_version(read, least, newest):
+    for version in range(1, newest + 1):
+        assert read({"format_version": version, **least}) is not None
+    fault = f"file: has format version {newest + 1}, and this program reads versions up to {newest}"
+    with pytest.raises(ContractError, match=fault):
+        read({"format_version": newest + 1, "what": "came later"})
 
 
 def test_what_came_later_can_be_absent():

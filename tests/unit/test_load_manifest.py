@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import pandas as pd
 import pytest
 
+from schemas.action import Action, ActionKind, actions_in, actions_text
 from schemas.errors import ContractError, Offence
 from schemas.manifest import Manifest, ManifestEntry
 from schemas.route import Expectation, Journey
@@ -144,13 +145,32 @@ def test_columns_and_cells_of_a_table_are_judged_at_once() -> None:
         Offence("m", "the column `url` is there twice", "one"),
         Offence("m", "unknown column `ownr`",
                 "one of url, auth, journey, priority, violation_density, monthly_views, owner, "
-                "tags, ready, expect_status, expect_url, expect_title, expect_selector",
+                "tags, ready, ready_when, expect_status, expect_url, expect_title, expect_selector",
                 "Did you mean `owner` for `ownr`?"),
     ]
     found = offences("url,priority,journey\nhttps://a.test/,7,primary\n,1,\nhttps://a.test/,one,main\n")
     assert [(offence.subject, offence.fault) for offence in found] == [
         ("m: row 2: $.priority", "7 is out of range"), ("m: row 3", "`url` is missing"),
         ("m: row 4: $.journey", '"main" is not known'), ("m: row 4: $.priority", '"one" is of the wrong type')]
+
+
+def test_readiness_by_condition_and_actions() -> None:
+    steps = [{"dismiss": "#c"}, {"fill": "#q", "value": "x {{secret:T}}"}, {"click": "#go"}, {"wait": "#r"},
+             {"wait_ms": 250}]
+    entry = ManifestEntry("https://a.test/", "[0]", ready_when="app.done", actions=(
+        Action(ActionKind.DISMISS, "#c"), Action(ActionKind.FILL, "#q", "x {{secret:T}}"),
+        Action(ActionKind.CLICK, "#go"), Action(ActionKind.WAIT, "#r"), Action(ActionKind.WAIT_MS, duration_ms=250)))
+    assert load([{"url": "https://a.test/", "ready_when": "app.done", "actions": steps}]).entries == (entry,)
+    assert [action.document for action in entry.actions] == steps
+    assert [str(action) for action in entry.actions] == ["dismiss #c", "fill #q", "click #go", "wait #r", "wait 250 ms"]
+    assert actions_in(actions_text(entry.actions)) == entry.actions
+    assert (actions_text(()), actions_in(None)) == (None, ())
+    assert load("url,ready_when\nhttps://a.test/,app.done\n").entries[0].ready_when == "app.done"
+    found = offences("url,actions\nhttps://a.test/,x\n")
+    assert [(one.fault, one.remedy) for one in found] == [
+        ("unknown column `actions`", "Give the routes with actions in a JSON manifest.")]
+    found = offences([{"url": "https://a.test/", "actions": [{"click": "#a"}] * 21}])
+    assert [one.fault for one in found] == ["has 21"]
 
 
 def test_a_table_in_latin_1_is_named() -> None:

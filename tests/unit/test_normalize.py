@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from schemas.action import Action, ActionKind
 from schemas.errors import ContractError, Offence
 from schemas.manifest import ManifestEntry
 from schemas.normalized import Normalized
@@ -13,6 +14,7 @@ from schemas.settings import DEFAULT_EXCLUDE, IdentitySwitches, Settings
 from tasks.normalize import normalize, priority_of
 from tests.small_manifest import SITE, absolute, manifest_of
 
+STEPS = (Action(ActionKind.FILL, "#q", "x {{secret:T}}"), Action(ActionKind.CLICK, "#go"))
 DEFAULT_COUNTS = tuple((pattern, 0) for pattern in DEFAULT_EXCLUDE)
 
 
@@ -23,10 +25,11 @@ def urls_of(normalized: Normalized) -> list[str]:
 def test_an_entry_becomes_a_route_with_all_that_it_says() -> None:
     expect = Expectation(status=404, title="Not found")
     entry = ManifestEntry(" https://E.test/A/?utm_x=1 ", "line 2", auth="staff", journey=Journey.SECONDARY, priority=1,
-                          owner="web", tags=("b", "a", "b"), ready="#main", expect=expect)
+                          owner="web", tags=("b", "a", "b"), ready="#main", expect=expect, ready_when="a",
+                          actions=STEPS)
     assert normalize(manifest_of(entry), Settings()) == Normalized(
         routes=(Route(RouteKey("https://e.test/A", "staff"), "https://E.test/A/?utm_x=1", (), Journey.SECONDARY,
-                      True, 1, "web", ("a", "b"), "#main", expect),),
+                      True, 1, "web", ("a", "b"), "#main", expect, "a", STEPS),),
         match_counts=DEFAULT_COUNTS)
 
 
@@ -73,6 +76,7 @@ def test_duplicates_with_different_attributes_are_bad_input() -> None:
         replace(first, where="line 5", journey=Journey.PRIMARY),
         replace(first, where="line 6", journey=Journey.SECONDARY, ready="#a", expect=Expectation(status=200)),
         replace(first, where="line 7", tags=("x",), url=f"{SITE}/./a"),
+        replace(first, where="line 8", ready_when="a", actions=STEPS),
     ]
     with pytest.raises(ContractError) as caught:
         normalize(manifest_of(first, *others), Settings())
@@ -80,7 +84,17 @@ def test_duplicates_with_different_attributes_are_bad_input() -> None:
         Offence(where, f"the same route as line 1 ({SITE}/a) with another {names}", "duplicates with equal attributes",
                 "Keep one of the two entries.")
         for where, names in (("line 4", "priority, owner"), ("line 5", "journey"),
-                             ("line 6", "journey, ready, expect"), ("line 7", "tags")))
+                             ("line 6", "journey, ready, expect"), ("line 7", "tags"),
+                             ("line 8", "ready_when, actions")))
+
+
+def test_a_secret_is_typed_and_goes_nowhere_else() -> None:
+    actions = (Action(ActionKind.FILL, "#q", "{{secret:T}} {{secret T}}"), Action(ActionKind.CLICK, "#{{secret:T}}"))
+    with pytest.raises(ContractError) as caught:
+        normalize(manifest_of(ManifestEntry(SITE, "line 1", ready_when="'{{secret:T}}'", actions=actions)), Settings())
+    assert [(offence.subject, offence.fault) for offence in caught.value.offences] == [
+        ("line 1", "`ready_when` names a secret"), ("line 1", "the selector of action 2 names a secret"),
+        ("line 1", "the value of action 1 has a malformed placeholder")]
 
 
 def test_all_bad_addresses_are_named_at_once() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from schemas.action import Action, ActionKind
 from schemas.errors import ContractError, IntegrityError, Offence
 from schemas.history import TimingHistory
 from schemas.manifest import ManifestEntry, SourceCount, SourceFailure
@@ -27,7 +28,8 @@ def loads(plan: Plan) -> dict[str, int]:
 
 def test_a_row_carries_all_that_later_stages_need() -> None:
     entry = ManifestEntry(f"{SITE}/A/", "line 1", journey=Journey.SECONDARY, priority=0, owner="web", tags=("x",),
-                          ready="#m", expect=Expectation(404, "https://e.test/b", "Gone", "h1"))
+                          ready="#m", expect=Expectation(404, "https://e.test/b", "Gone", "h1"), ready_when="a",
+                          actions=(Action(ActionKind.CLICK, "#a"),))
     history = history_of({}, timing("/A", 2_000, p99_ms=15_000))
     accepted = {f"{SITE}/A": ("http_error", "known, WEB-1")}
     plan = make_plan(request_of(manifest_of(entry, replace(entry, url=f"{SITE}/A")), history, accepted=accepted.get))
@@ -35,7 +37,8 @@ def test_a_row_carries_all_that_later_stages_need() -> None:
     assert (row.url, row.aliases, row.key.route) == (f"{SITE}/A/", (f"{SITE}/A",), f"{SITE}/A")
     assert (row.journey, row.journey_is_explicit, row.priority, row.owner, row.tags, row.ready) == (
         "secondary", True, 0, "web", ("x",), "#m")
-    assert row.expect == entry.expect
+    assert (row.expect, row.ready_when, row.actions, row.steps) == (
+        entry.expect, "a", '[{"click":"#a"}]', entry.actions)
     assert (row.shard_index, row.position, row.load_ms, row.has_history, row.deadline_ms, row.was_html) == (
         0, 0, 2_000, True, 45_000, True)
     assert (row.accepted_outcome, row.accepted_reason) == ("http_error", "known, WEB-1")
@@ -258,6 +261,10 @@ def test_the_plan_id_depends_on_the_plan_only() -> None:
     for changed in (replace(request, settings=Settings(shards=3)), replace(request, history=history_of({"/a": 11})),
                     replace(request, browser_version=None), replace(request, accepted=lambda _: ("crashed", "x"))):
         assert make_plan(changed).header.plan_id != plan.header.plan_id
+    steps = [ManifestEntry(f"{SITE}/a", "line 1", ready_when=when, actions=actions)
+             for when, actions in ((None, ()), ("a", ()), (None, (Action(ActionKind.CLICK, "#a"),)),
+                                   (None, (Action(ActionKind.DISMISS, "#a"),)))]
+    assert len({make_plan(request_of(manifest_of(entry))).header.plan_id for entry in steps}) == 4
 
 
 def test_a_plan_that_does_not_hold_is_refused() -> None:

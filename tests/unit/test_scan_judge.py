@@ -113,7 +113,8 @@ def test_hosts_allow_names_and_globs() -> None:
 
 
 NAMED = {
-    "ready": {"ready": "#x"}, "expect": {"expect_status": 200}, "primary": {"journey_is_explicit": True},
+    "ready": {"ready": "#x"}, "condition": {"ready_when": "x"}, "actions": {"actions": '[{"click":"#x"}]'},
+    "expect": {"expect_status": 200}, "primary": {"journey_is_explicit": True},
     "was html": {"was_html": True},
 }
 
@@ -163,6 +164,7 @@ PASSWORDS = {
     "at another address": (asks("https://shop.test/b"), {}, "sign_in"),
     "under a profile": (asks(), {"auth": "member"}, "sign_in"),
     "a ready selector vouches": (asks(text_length=200), {"ready": "#form"}, None),
+    "a condition vouches": (asks(text_length=200), {"ready_when": "app.form"}, None),
     "registration": (asks("https://shop.test/register", 200), {"url": "https://shop.test/register"}, None),
 }
 

@@ -85,13 +85,29 @@ def test_a_choice_is_judged_by_the_branch_that_fits_the_value() -> None:
     document = [{"url": "https://a.test/", "jurney": "primary"}, {"journey": "primry"}, 7]
     assert sorted(offences_in("manifest", document, "m.json")) == [
         Offence("m.json: $[0]", "unknown key `jurney`",
-                "one of auth, expect, journey, monthly_views, owner, priority, ready, tags, url, violation_density",
+                "one of actions, auth, expect, journey, monthly_views, owner, priority, ready, ready_when, tags, url, "
+                "violation_density",
                 "Did you mean `journey` for `jurney`?"),
         Offence("m.json: $[1]", "`url` is missing"),
         Offence("m.json: $[1].journey", '"primry" is not known', "one of primary, secondary",
                 "Did you mean `primary` for `primry`?"),
         Offence("m.json: $[2]", "7 fits none of the allowed forms", "An address, or an object with its `url`"),
     ]
+
+
+def test_of_branches_of_one_kind_the_nearest_speaks_and_none_where_none_is_near() -> None:
+    forms = ('{"click": SELECTOR}, {"fill": SELECTOR, "value": TEXT}, {"wait": SELECTOR}, {"wait_ms": MILLISECONDS} or '
+             '{"dismiss": SELECTOR}')
+    actions = [{"click": 5}, {"fill": "#a"}, {"wait_ms": 0}, {"clik": "#a"}, {"click": "#a", "wait": "#b"}, "#a", {}]
+    found = sorted(offences_in("manifest", [{"url": "https://a.test/", "actions": actions}], "m"))
+    assert [(one.subject.removeprefix("m: $[0].actions"), one.fault, one.expected) for one in found] == [
+        ("[0].click", "5 is of the wrong type", "text (CSS selector; it also finds what lies in open shadow roots)"),
+        ("[1]", "`value` is missing", ""),
+        ("[2].wait_ms", "0 is out of range", "at least 1 (Waits for this time in milliseconds)"),
+        ("[3]", "an object fits none of the allowed forms", forms),
+        ("[4]", "an object fits none of the allowed forms", forms),
+        ("[5]", '"#a" fits none of the allowed forms', forms),
+        ("[6]", "an object fits none of the allowed forms", forms)]
 
 
 def test_no_message_repeats_an_address_or_the_inside_of_a_container() -> None:

@@ -67,7 +67,7 @@ def test_a_table_that_is_written_again_keeps_its_version(store):
 
 def test_a_table_of_a_newer_version_is_refused_by_name(store):
     store.write_table("t.parquet", pa.table({"x": [1]}), {"format_version": TABLE_FORMAT + 1})
-    with pytest.raises(IntegrityError, match=r"t\.parquet: has format version 2, .* reads versions up to 1"):
+    with pytest.raises(IntegrityError, match=rf"t\.parquet: has format version {TABLE_FORMAT + 1}, "):
         store.read_table("t.parquet")
 
 
