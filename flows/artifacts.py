@@ -23,7 +23,7 @@ from flows.runs import RunRef
 from schemas.errors import IntegrityError
 from schemas.finding import Finding
 from schemas.receipt import Receipt
-from schemas.verdict import Reason, Verdict
+from schemas.verdict import Reason, Verdict, plural
 from tasks.commit import Shelf, read_receipt
 from tasks.store import Store
 
@@ -158,7 +158,10 @@ def _cut(lines: Sequence[str]) -> str:
 
 def _about(run: PlannedRun) -> str:
     routes = sum(shard.route_count for shard in run.shards)
-    return inert(f"Plan {run.plan_id[:12]} of run {run.ref.run_id}: {routes} routes in {len(run.shards)} shards")
+    about = inert(f"Plan {run.plan_id[:12]} of run {run.ref.run_id}: {plural(routes, 'route')} in "
+                  f"{plural(len(run.shards), 'shard')}")
+    not_tested = [f"- Not tested: {inert(text)}" for text in run.not_tested[:SHOWN_ROWS]]
+    return _cut([about, *(["", *not_tested] if not_tested else [])])
 
 
 def _listed(title: str, reasons: tuple[Reason, ...]) -> list[str]:

@@ -6,6 +6,7 @@ reading formats (`tasks/load`), judging (`tasks/gate`).
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 from flows.gathering import Gathering
 from flows.judged import Judged, read_judged
 from flows.request import AuditRequest
+from flows.settings import settings_in_force
 from schemas.engine import EngineBuild
 from schemas.errors import ContractError, IntegrityError
 from schemas.history import Sample, TimingHistory
@@ -20,7 +22,7 @@ from schemas.layout import EstateLayout, id_offence
 from schemas.manifest import Manifest
 from schemas.settings import Settings
 from tasks.learn import fold_timings, merge_histories, merge_plain, samples_from_rows, timings_from_rows
-from tasks.load import load_manifest, load_timings
+from tasks.load import in_force_of_source, load_manifest, load_timings
 from tasks.scan.credentials import Credentials
 from tasks.scan.engine import read_engine
 from tasks.store import Store
@@ -28,8 +30,14 @@ from tasks.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """All that was read for a plan."""
+    """All that was read for a plan.
 
+    Attributes:
+        settings: in force, with what the source brings. of_source: that part of them.
+    """
+
+    settings: Settings
+    of_source: Mapping[str, object]
     estate: str
     manifest: Manifest
     history: TimingHistory
@@ -49,13 +57,30 @@ def read_inputs(request: AuditRequest, settings: Settings, store: Store, now: st
     gathering = Gathering()
     engine = gathering.take(lambda: read_engine(settings.scan.engine_path, settings.scan.rules))
     manifest = gathering.take(lambda: load_manifest(
-        request.path("source") or "", settings, secret=Credentials(os.environ).secret))
+        request.path("source") or "", settings, secret=Credentials(os.environ).secret,
+        rules={rule.rule for rule in engine.rules} if engine else None))
+    of_source: Mapping[str, object] = {}
+    if manifest and engine and manifest.settings:
+        settings, origins = settings_in_force(source=manifest.settings)
+        of_source = in_force_of_source(manifest.settings, settings, origins)
+        engine = read_engine(settings.scan.engine_path, settings.scan.rules)
     estate = gathering.take(lambda: name_estate(request, settings, manifest)) or "unnamed"
     judged = gathering.take(lambda: read_judged(request, settings, store, estate, engine))
     history = gathering.take(lambda: read_history(request, settings, store, estate))
     gathering.check()
     assert engine and manifest and judged and history is not None
-    return Inputs(estate, manifest, history, engine, judged)
+    return Inputs(settings, of_source, estate, manifest, history, engine, judged)
+
+
+def source_settings(source: str) -> Mapping[str, object]:
+    """Return the settings that a source brings, by dotted key.
+
+    Raises:
+        ContractError: the source or the engine can't be read.
+    """
+    settings, _ = settings_in_force()
+    rules = {rule.rule for rule in read_engine(settings.scan.engine_path, settings.scan.rules).rules}
+    return load_manifest(source, settings, secret=Credentials(os.environ).secret, rules=rules).settings
 
 
 def name_estate(request: AuditRequest, settings: Settings, manifest: Manifest | None) -> str:

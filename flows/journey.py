@@ -23,7 +23,7 @@ from schemas.errors import ContractError, TransientError, bad_input
 from schemas.layout import EstateLayout, id_offence
 from schemas.plan import Plan
 from schemas.settings import Settings
-from schemas.verdict import ExitCode, Verdict
+from schemas.verdict import ExitCode, Verdict, plural
 from tasks.commit import Shelf
 from tasks.freeze import read_header, write_plan
 from tasks.gate import decide_verdict
@@ -36,6 +36,7 @@ from tasks.scan.browser import find_browser
 from tasks.scan.clock import utc_now
 from tasks.scan.credentials import Credentials, check_access
 from tasks.scan.order import ShardOrder
+from tasks.scan.selectors import check_selectors
 from tasks.scan.watch import ShardReport, next_attempt_name, watch_shard
 from tasks.store import Store
 
@@ -52,7 +53,7 @@ class ShardBrief:
     @property
     def title(self) -> str:
         """Name of its task run: `shard-0003 of 8 · 412 routes · about 4 min`."""
-        return (f"shard-{self.shard_index:04d} of {self.shard_count} · {self.route_count} routes · "
+        return (f"shard-{self.shard_index:04d} of {self.shard_count} · {plural(self.route_count, 'route')} · "
                 f"about {in_words(self.load_ms)}")
 
 
@@ -63,6 +64,7 @@ class PlannedRun:
     Attributes:
         flow_attempt: tells attempts of the flow apart; deaths of shard processes are counted within one.
         started_at: of this attempt, ISO 8601: a run budget starts anew with it.
+        not_tested: exclusions of elements, for people.
     """
 
     ref: RunRef
@@ -72,6 +74,7 @@ class PlannedRun:
     started_at: str
     run_budget_ms: int | None = None
     rescan: tuple[str, ...] = ()
+    not_tested: tuple[str, ...] = ()
 
 
 def plan_run(
@@ -94,14 +97,15 @@ def plan_run(
     offence = id_offence(run_id, "run id")
     if offence:
         raise ContractError([offence])
-    browser = find_browser(settings.browser).version if is_browser_needed else None
+    browser = find_browser(settings.browser) if is_browser_needed else None
     store = Store(settings.store)
     found = find_run(store, run_id)
     if found is None:
-        plan, snapshot = make_new_plan(request, run_id, settings, store, now, browser)
+        plan, snapshot = make_new_plan(request, run_id, settings, store, now, browser.version if browser else None)
         header, ref = plan.header, RunRef(settings.store, plan.header.estate, run_id)
-        if is_browser_needed:
+        if browser:
             check_access(plan.routes, Credentials(os.environ), settings.secret_blocks)
+            check_selectors(browser, header.scan)
         store.check_writable()
         write_plan(store, ref.layout, plan, snapshot)
         for warning in environment_warnings(os.environ):
@@ -109,14 +113,15 @@ def plan_run(
         listener().stage(f"planned {header.route_count} routes in {header.shard_count} shards")
     else:
         header, ref = read_header(store, found), RunRef(settings.store, found.estate, run_id)
-        check_same_run(request, settings, header)
+        check_same_run(request, settings_in_force(source=header.source_settings)[0], header)
         check_not_pruned(store, found)
         if is_first_look:
             check_same_files(request, store, found)
     listener().planned(header, capacity_of(settings).shards_at_once)
     briefs = tuple(ShardBrief(s.shard_index, header.shard_count, s.route_count, s.load_ms) for s in header.shards)
     budget_ms = request.run_budget_s * 1_000 if request.run_budget_s else settings.run_budget_ms
-    return PlannedRun(ref, header.plan_id, briefs, flow_attempt, now, budget_ms, tuple(request.rescan))
+    return PlannedRun(ref, header.plan_id, briefs, flow_attempt, now, budget_ms, tuple(request.rescan),
+                      tuple(map(str, header.scan.exclude_elements)))
 
 
 def make_new_plan(
@@ -132,7 +137,7 @@ def make_new_plan(
     """
     inputs = read_inputs(request, settings, store, now)
     capacity = capacity_of(settings)
-    settings = replace(settings, shards=request.shards or settings.shards)
+    settings = replace(inputs.settings, shards=request.shards or settings.shards)
     normalized = normalize(inputs.manifest, settings)
     last = last_full_run(store, inputs.estate)
     policy = inputs.judged.policy
@@ -147,6 +152,7 @@ def make_new_plan(
         created_at=now, program_version=version("fanfold"), shards_at_once=capacity.shards_at_once,
         in_flight=capacity.in_flight, accepted=accepted,
         last_full_run_id=last.run_id if last else None, last_full_route_count=last.route_count if last else None,
+        source_settings=inputs.of_source,
     ))
     usable_baseline(inputs.judged.baseline, policy.baseline, plan.header, inputs.judged.baseline_subject)
     return plan, inputs.judged.snapshot

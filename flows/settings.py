@@ -15,11 +15,14 @@ from tasks.load import environment_warnings, load_settings, load_yaml
 SETTINGS_FILE = "fanfold.yaml"
 
 
-def settings_in_force(flags: Mapping[str, object] | None = None) -> tuple[Settings, Mapping[str, str]]:
+def settings_in_force(
+    flags: Mapping[str, object] | None = None, source: Mapping[str, object] | None = None
+) -> tuple[Settings, Mapping[str, str]]:
     """Merge settings.
 
     Args:
         flags: of the command line, by setting; None values are not given.
+        source: settings that the source of a run brings, by dotted key.
 
     Returns:
         The settings, and for each where its value comes from.
@@ -30,7 +33,7 @@ def settings_in_force(flags: Mapping[str, object] | None = None) -> tuple[Settin
     path = settings_file()
     document = load_yaml(path.read_bytes(), str(path)) if path.is_file() else None
     given = {name: value for name, value in (flags or {}).items() if value is not None}
-    return load_settings(given, os.environ, document)
+    return load_settings(given, os.environ, document, source=source)
 
 
 def settings_file() -> Path:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 HIDDEN = "***"
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Source = Annotated[str | None, typer.Argument(help="Source of an audit that brings settings: `.pa11yci`, a manifest.")]
 StoreAt = Annotated[str | None, typer.Option("--store", help="Root of the store.")]
 
 
@@ -30,15 +31,15 @@ class SettingRow:
     origin: str
 
 
-def settings(json: Json = False) -> int:
-    """Show every setting in force and where it comes from."""
+def settings(source: Source = None, json: Json = False) -> int:
+    """Show every setting in force and where it comes from; with a source, also what that brings."""
     import os
 
     from flows.settings import capacity_of, settings_in_force
     from tasks.load import environment_warnings
 
     in_force, _ = settings_in_force()
-    rows, capacity = list(setting_rows()), capacity_of(in_force)
+    rows, capacity = list(setting_rows(source)), capacity_of(in_force)
     warnings = environment_warnings(os.environ)
     if json:
         print(json_module.dumps({"settings": [asdict(row) for row in rows], "capacity": asdict(capacity),
@@ -68,18 +69,23 @@ def doctor(store: StoreAt = None, json: Json = False) -> int:
     return ExitCode.PASSED if is_fit else ExitCode.BAD_INPUT
 
 
-def setting_rows() -> Iterator[SettingRow]:
+def setting_rows(source: str | None = None) -> Iterator[SettingRow]:
     """Yield every setting in force by its dotted key, in the order of the file's schema.
 
+    Args:
+        source: of an audit; what it brings is in force where nothing else is said.
+
     Raises:
-        ContractError: an unknown key or a wrong value.
+        ContractError: an unknown key, a wrong value, or a source that can't be read.
     """
+    from flows.inputs import source_settings
     from flows.settings import settings_file, settings_in_force
     from tasks.load import setting_keys, setting_value, variable_of
 
-    in_force, origins = settings_in_force()
+    in_force, origins = settings_in_force(source=source_settings(source) if source else None)
     for key in setting_keys():
-        places = {"environment": f"environment {variable_of(key)}", "file": f"file {settings_file()}"}
+        places = {"environment": f"environment {variable_of(key)}", "file": f"file {settings_file()}",
+                  "source": f"source {source}"}
         origin = " + ".join(places.get(one, one) for one in origins[key].split(" + "))
         yield SettingRow(key, _shown(key, setting_value(in_force, key)), origin)
 

@@ -107,6 +107,9 @@ def plan_lines(plan: Plan) -> list[str]:
         *(f"{len([e for e in header.excluded if e.pattern == pattern])} routes excluded by {pattern}"
           for pattern in sorted({excluded.pattern for excluded in header.excluded})),
         *count_lines(header.source_counts),
+        *(f"not tested: {one}" for one in header.scan.exclude_elements),
+        *(f"set by the source: {key} = {json.dumps(value, ensure_ascii=False)}"
+          for key, value in sorted(header.source_settings.items())),
         *(f"not readable: {failure.source}: {failure.reason}" for failure in header.source_failures),
         *(f"warning: {warning}" for warning in header.warnings),
     ]

@@ -4,7 +4,8 @@ Here: validated entries with the place they came from. Not here: reading (`tasks
 (`tasks/normalize.py`).
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from schemas.action import Action
 from schemas.route import Expectation, Journey
@@ -58,6 +59,7 @@ class Manifest:
         failures: children that could not be read; any makes the run `Incomplete`.
         warnings: what a person should know, one sentence each.
         children: sitemaps of an index that were read, in the order of the index; empty for other sources.
+        settings: what it says of the scan, by dotted key, as `fanfold.yaml` would say it; any other word goes first.
     """
 
     source: str
@@ -70,3 +72,4 @@ class Manifest:
     failures: tuple[SourceFailure, ...] = ()
     warnings: tuple[str, ...] = ()
     children: tuple[SourceCount, ...] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)

@@ -58,6 +58,8 @@ class Outcome:
         scan_ms: milliseconds of the successful visit; None without one. burned_ms: milliseconds of all visits.
         in_flight: routes that the shard worked on at once.
         accepted_by: reason given in the policy when the route is known to be broken.
+        excluded_count: elements that the settings leave out, the outermost ones counted. excluded_by: their selectors.
+            Both None where nothing was scanned.
         carried_from_run_id, carried_date: the scan that a delta run stands on for a route out of its scope.
     """
 
@@ -97,6 +99,8 @@ class Outcome:
     is_cut: bool = False
     has_untested_own_frame: bool = False
     violation_count: int = 0
+    excluded_count: int | None = None
+    excluded_by: tuple[str, ...] | None = None
     needs_review_count: int = 0
     engine_version: str | None = None
     started_at: str | None = None

@@ -14,6 +14,7 @@ from schemas.errors import bad_input
 LANGUAGES = ("glob:", "re:")
 _TOKENS = {"/**/": "/(?:.*/)?", "/**": "(?:/.*)?", "**": ".*", "*": "[^/]*", "?": "(?:%[0-9A-F]{2}|[^/])"}
 _PATH = re.compile(r"[^:/?#]+://[^/?#]*([^?#]*)")
+_PATH_END = re.compile(r"[?#]")
 _TOKEN = re.compile(r"(/\*\*/|/\*\*$|\*\*|\*|\?)")
 
 
@@ -62,6 +63,12 @@ class Pattern:
             return compiled.search(address) is not None
         path = _PATH.match(address)
         return path is not None and compiled.fullmatch(path[1] or "/") is not None
+
+
+def spellings(identity: str) -> tuple[str, ...]:
+    """Return an identity without and with the slash at its end that was folded: the two are one page."""
+    path = _PATH_END.split(identity, maxsplit=1)[0]
+    return (identity,) if path.endswith("/") else (identity, f"{path}/{identity[len(path):]}")
 
 
 @lru_cache(maxsize=1024)

@@ -6,7 +6,7 @@ Next: each shard reads its rows (`tasks/scan/`), the fold compares with all of t
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Any
 
@@ -16,7 +16,7 @@ from schemas.errors import IntegrityError
 from schemas.manifest import SourceCount, SourceFailure
 from schemas.plan_id import id_columns, plan_id_of
 from schemas.route import Expectation, RouteKey
-from schemas.settings import IdentitySwitches, ScanSettings
+from schemas.settings import Exclusion, IdentitySwitches, ScanSettings
 
 PLAN_FORMAT = 1
 
@@ -113,6 +113,8 @@ class PlanHeader:
         browser_version: None where the plan was made without a browser; then the receipts must agree.
         last_full_run_id, last_full_route_count: what `max_shrink` compares with.
         source_counts: sitemaps of an index that were read, each with how many addresses it lists.
+        source_settings: settings that the source brought, as far as no other said otherwise, as `fanfold.yaml` would
+            say them: resuming needs them again, and the source is not read again.
     """
 
     plan_id: str
@@ -142,6 +144,7 @@ class PlanHeader:
     last_full_run_id: str | None = None
     last_full_route_count: int | None = None
     source_counts: tuple[SourceCount, ...] = ()
+    source_settings: Mapping[str, Any] = field(default_factory=dict)
     format_version: int = PLAN_FORMAT
 
 
@@ -217,7 +220,9 @@ def _shard_faults(header: PlanHeader, routes: Sequence[PlannedRoute]) -> Iterato
 
 def header_of(document: Mapping[str, Any]) -> PlanHeader:
     """Return the header that a `plan.json` holds; the document is known to keep `plan.schema.json`."""
-    scan = {name: _frozen(value) for name, value in document["scan"].items()}
+    scan = _frozen_values(document["scan"])
+    scan["exclude_elements"] = tuple(Exclusion(**_frozen_values(one))
+                                     for one in document["scan"].get("exclude_elements", ()))
     engine = {**document["engine"], "rules": tuple(RuleInfo(**_frozen_values(r)) for r in document["engine"]["rules"])}
     return PlanHeader(**{
         **document,

@@ -10,8 +10,8 @@ from typing import Any
 from schemas.occurrence import canonical_json
 from schemas.shape import RUN_COLUMNS
 
-NOT_IN_PLAN_ID = ("plan_id", "run_id", "created_at", "source", "manifest_digest", "source_counts", "last_full_run_id",
-                  "carried_from_run_id", "carried_date")
+NOT_IN_PLAN_ID = ("plan_id", "run_id", "created_at", "source", "manifest_digest", "source_counts",
+                  "source_settings", "last_full_run_id", "carried_from_run_id", "carried_date")
 
 
 def plan_id_of(header: Mapping[str, Any], columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

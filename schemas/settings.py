@@ -26,6 +26,24 @@ class IdentitySwitches:
 
 
 @dataclass(frozen=True, slots=True)
+class Exclusion:
+    """Elements that nobody tests: what matches the selector in any document of a page, and all that is in it.
+
+    Attributes:
+        routes: patterns (`glob:`, `re:`) of the routes that it holds for; without any it holds for all.
+        reason: why, for people.
+    """
+
+    selector: str
+    routes: tuple[str, ...] = ()
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        where = f" on {' or '.join(self.routes)}" if self.routes else ""
+        return f"{self.selector}{where}{f' ({self.reason})' if self.reason else ''}"
+
+
+@dataclass(frozen=True, slots=True)
 class ScanSettings:
     """What decides findings: pinned in the plan with a digest; a shard that has others refuses before it scans.
 
@@ -38,6 +56,7 @@ class ScanSettings:
     locale: str = "en-US"
     time_zone: str = "UTC"
     rules: tuple[tuple[str, bool], ...] = (("target-size", True),)
+    exclude_elements: tuple[Exclusion, ...] = ()
     engine_path: str | None = None
     settle_quiet_ms: int = 500
     settle_budget_ms: int = 10_000

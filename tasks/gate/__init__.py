@@ -1,8 +1,9 @@
 """Decide on a run: one function, one verdict, a reason for each decision.
 
 Here: the order of the judgement. `coverage` finds holes; `routes` and `builds` say whether the run is whole;
-`regression` compares with the baseline, `suppressions` matches agreements, `cells` judges findings, `reasons` puts it
-into words; `baseline` writes what later runs are compared with, `explain` answers for one route.
+`regression` compares with the baseline, `suppressions` matches agreements, `exclusions` says what was kept out,
+`cells` judges findings, `reasons` puts it into words; `baseline` writes what later runs are compared with, `explain`
+answers for one route.
 Not here: files, clocks, Prefect. Pure: the same input gives the same verdict. Next: `tasks/publish.py`.
 """
 
@@ -16,6 +17,7 @@ from tasks.gate.baseline import diff_baseline, make_baseline, prune_baseline
 from tasks.gate.builds import judge_builds
 from tasks.gate.cells import count_blocking, count_cells, fill_findings, judge_sightings, within_limits
 from tasks.gate.coverage import count_coverage, find_holes
+from tasks.gate.exclusions import judge_exclusions
 from tasks.gate.explain import explain_route
 from tasks.gate.reasons import describe_baseline, describe_findings, provenance_of, summarize
 from tasks.gate.regression import clean_routes, compare_with_baseline, sum_changes
@@ -50,7 +52,7 @@ def decide_verdict(given: GateInput) -> Verdict:
     decided = within_limits(judged)
     reasons = _as_policy_says(given, [
         *judge_builds(given), *judge_routes(given, holes), *describe_findings(given, decided, blocking),
-        *describe_baseline(given), *judge_suppressions(given, suppressed)])
+        *describe_baseline(given), *judge_suppressions(given, suppressed), *judge_exclusions(given)])
     kind = _kind_of(reasons)
     coverage = count_coverage(given, holes)
     findings = fill_findings(given, decided, suppressed)

@@ -118,4 +118,6 @@ def provenance_of(given: GateInput, uses: Sequence[SuppressionUse]) -> dict[str,
         "accepted": [asdict(entry) | {"pattern": entry.pattern.text, "outcome": entry.outcome.value}
                      for entry in given.policy.accepted],
         "suppressions": [asdict(use) for use in uses],
+        **({"scan": {"exclude_elements": [str(one) for one in header.scan.exclude_elements]}}
+           if header.scan.exclude_elements else {}),
     }

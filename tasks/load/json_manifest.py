@@ -7,7 +7,7 @@ Here: parsing, the check against `schemas/manifest.schema.json`, documents to en
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from schemas.action import Action
@@ -32,6 +32,7 @@ class Listed:
     exclude: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
 
 
 def parse_json(text: str, subject: str) -> Any:
@@ -79,6 +80,7 @@ def listed_in(document: Any, subject: str) -> Listed:
         default_journey=Journey(document.get("default_journey", Journey.PRIMARY)),
         exclude=tuple(document.get("exclude", ())),
         hosts=tuple(document.get("hosts", ())),
+        settings={"scan.hosts": document["hosts"]} if document.get("hosts") else {},
     )
 
 

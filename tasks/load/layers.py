@@ -1,16 +1,18 @@
 """Layers of settings: flags, environment and file in one form, by dotted key, and the merge of them.
 
 Here: reading a layer, its offences, who wins. Not here: what a setting means (`settings.py`).
-Lists that only ever add up (`exclude`, `scan.hosts`) are put together over all layers, `scan.rules` rule by rule.
+Lists that only ever add up (`exclude`, `scan.hosts`, `scan.exclude_elements`) are put together over all layers,
+`scan.rules` rule by rule. A source may bring settings of its own: the weakest layer.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
 from schemas.complaint import nearest
 from schemas.errors import Offence
+from schemas.exclusion import split_selectors, written_exclusion
 from schemas.settings import IdentitySwitches, ScanSettings, Settings, SourceSettings
 from schemas.shape import load_schema, offences_in
 
@@ -18,7 +20,8 @@ PREFIX = "FANFOLD_"
 GROUPS: Mapping[str, type] = {"identity": IdentitySwitches, "scan": ScanSettings, "source": SourceSettings}
 MAPS = ("rules", "headers")
 UNITS_MS: Mapping[str, int] = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
-TOGETHER = ("exclude", "scan.hosts", "scan.rules")
+TOGETHER = ("exclude", "scan.hosts", "scan.exclude_elements", "scan.rules")
+DEADLINES = ("route_deadline_min", "route_deadline_max")
 
 Layer = Mapping[str, tuple[object, str]]  # by dotted key: the value, and what to call its place
 
@@ -44,6 +47,8 @@ def setting_value(settings: Settings, key: str) -> object:
         return duration_text(value)
     if name in MAPS:
         return dict(value)
+    if name == "exclude_elements":
+        return [written_exclusion(one) for one in value]
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -76,6 +81,12 @@ def file_layer(file: Mapping[str, object]) -> Layer:
     return flat
 
 
+def source_layer(brought: Mapping[str, object], stronger: Iterable[Layer]) -> Layer:
+    """Return the settings that a source brings; the two ends of a deadline belong together, so one word ends both."""
+    is_deadline_set = any(key in layer for layer in stronger for key in DEADLINES)
+    return {key: (value, "source") for key, value in brought.items() if not (is_deadline_set and key in DEADLINES)}
+
+
 def variable_of(key: str) -> str:
     """Return the variable that sets a key: `scan.evidence` is `FANFOLD_SCAN_EVIDENCE`."""
     return PREFIX + key.replace(".", "_").upper()
@@ -91,6 +102,8 @@ def _property(key: str) -> Mapping[str, Any]:
 def _parsed(text: str, spec: Mapping[str, Any]) -> object:
     """Read a variable as its schema wants it; what does not fit stays text, for the schema to refuse."""
     kinds = spec.get("type", "string")
+    if "array" in kinds and "anyOf" in spec["items"]:
+        return _parsed_selectors(text)
     if "array" in kinds and not text.lstrip().startswith("["):
         return [item.strip() for item in text.split(",") if item.strip()]
     if "string" in kinds:
@@ -99,6 +112,15 @@ def _parsed(text: str, spec: Mapping[str, Any]) -> object:
         value: object = json.loads(text)
     except ValueError:
         return text
+    return value
+
+
+def _parsed_selectors(text: str) -> object:
+    """Read JSON, or selectors with commas between them; `[lang]` is a selector."""
+    try:
+        value: object = json.loads(text)
+    except ValueError:
+        return split_selectors(text)
     return value
 
 
@@ -138,4 +160,6 @@ def _together(key: str, given: list[Any]) -> object:
         for value in reversed(given):
             merged |= value
         return merged
-    return list(dict.fromkeys(item for value in given for item in value)) if key in TOGETHER else given[0]
+    if key not in TOGETHER:
+        return given[0]
+    return list({json.dumps(item, sort_keys=True): item for value in given for item in value}.values())

@@ -6,13 +6,13 @@ addresses and the merging of equal ones. Next: `tasks/normalize.py`.
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from schemas.address import address_for_messages, address_offences
 from schemas.errors import ContractError, Offence
 from schemas.manifest import Manifest
-from schemas.settings import Settings
+from schemas.settings import IdentitySwitches, Settings
 from tasks.load.content import Kind, Limits, SourceError, kind_of, text_of, unpack
 from tasks.load.fetch import Fetch, HttpFetch, no_secrets
 from tasks.load.hosts import HostRule
@@ -45,6 +45,7 @@ def load_manifest(
     secret: Callable[[str], str] = no_secrets,
     clock: Callable[[], float] = time.monotonic,
     limits: Limits | None = None,
+    rules: Collection[str] | None = None,
 ) -> Manifest:
     """Load a source.
 
@@ -52,6 +53,7 @@ def load_manifest(
         source: a file (any fsspec address) or an http(s) address; `{{secret:NAME}}` may stand in it.
         read: returns the bytes of a file. fetch: those of an address; by default over HTTP with `settings.source`.
         secret: value of a secret by its name. clock: seconds, for the budget of the source. limits: of size and count.
+        rules: ids of the engine's rules, for files that name some; None where they are not known.
 
     Raises:
         ContractError: the source can't be read, or breaks its schema; all offences at once. A child that can't be
@@ -70,25 +72,28 @@ def load_manifest(
         packed = fetch(source, rule) if rule is not None else read(source)
         data = unpack(packed, limits, limits.fetched_bytes if is_address else limits.file_bytes)
         document = _Document(name, source if is_address else None, data, hashlib.sha256(packed).hexdigest())
-        manifest = _read_document(document, tree)
+        manifest = _read_document(document, tree, rules)
     except SourceError as error:
         raise ContractError([Offence(name, error.fault, error.expected or EXPECTED, error.remedy)]) from None
     _check_not_empty(manifest)
     return manifest
 
 
-def _read_document(document: _Document, tree: SitemapTree) -> Manifest:
+def _read_document(document: _Document, tree: SitemapTree, rules: Collection[str] | None) -> Manifest:
     kind = kind_of(document.data)
     if kind is Kind.XML:
         return _read_sitemaps(document, tree)
-    listed = _listed(kind, document)
+    listed = _listed(kind, document, tree.switches, rules)
     return Manifest(
         source=document.name, digest=document.digest, entries=tuple(listed.entries), estate=listed.estate,
         default_journey=listed.default_journey, exclude=listed.exclude, hosts=listed.hosts, warnings=listed.warnings,
+        settings=listed.settings,
     )
 
 
-def _listed(kind: Kind, document: _Document) -> Listed:
+def _listed(
+    kind: Kind, document: _Document, switches: IdentitySwitches, rules: Collection[str] | None
+) -> Listed:
     if kind is Kind.PARQUET:
         return Listed(parquet_entries(document.data, document.name))
     text = text_of(document.data)
@@ -97,7 +102,9 @@ def _listed(kind: Kind, document: _Document) -> Listed:
     if kind is Kind.TEXT:
         return Listed(text_entries(text))
     parsed = parse_json(text, document.name)
-    return listed_in_pa11y(parsed, document.name) if is_pa11y(parsed) else listed_in(parsed, document.name)
+    if is_pa11y(parsed):
+        return listed_in_pa11y(parsed, document.name, switches, rules)
+    return listed_in(parsed, document.name)
 
 
 def _read_sitemaps(document: _Document, tree: SitemapTree) -> Manifest:

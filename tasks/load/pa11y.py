@@ -1,20 +1,20 @@
-"""The file of another auditor, `.pa11yci`, as a source: its addresses are taken, every other key is answered.
+"""The file of another auditor, `.pa11yci`, as a source: its addresses, its keys that mean something, the others.
 
-Here: which keys mean something here, and what to write for them. Not here: our own manifest (`json_manifest.py`).
-No key but the addresses is taken over: a list of routes must not switch rules off, or hide elements, unseen.
+Here: which keys mean nothing here, and what to write for them. Not here: the keys that are taken over
+(`pa11y_settings.py`), our own manifest (`json_manifest.py`). Nothing is taken over unseen: the plan says what
+the source brought, and a word of the user's own goes first.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from schemas.errors import ContractError, Offence
+from schemas.settings import IdentitySwitches
 from tasks.load.json_manifest import Listed, listed_in
-from tasks.load.layers import duration_text
+from tasks.load.pa11y_settings import TAKEN_OVER, Page, take_over
 
 RULE_ID = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-TYPES = ("error", "warning", "notice")
-LEAST_DEADLINE_MS = 30_000
 NO_MEANING = "it has no meaning here"
 
 COUNTERPARTS: Mapping[str, str] = {
@@ -43,25 +43,41 @@ def is_pa11y(document: object) -> bool:
     return isinstance(document, dict) and "urls" in document and "routes" not in document
 
 
-def listed_in_pa11y(document: Mapping[str, Any], subject: str) -> Listed:
-    """Return the addresses of the file, with a warning for each key that is not taken over.
+def listed_in_pa11y(
+    document: Mapping[str, Any], subject: str, switches: IdentitySwitches, rules: Collection[str] | None = None
+) -> Listed:
+    """Return the addresses of the file and the settings that it brings; a warning for all that has no meaning here.
+
+    Args:
+        switches: what makes two addresses one page. rules: ids of the engine's rules; None where they are not known.
 
     Raises:
-        ContractError: its `urls` are no list of addresses.
+        ContractError: its `urls` are no list of addresses, or it hides elements by what is no selector.
     """
     urls = document["urls"]
     if not isinstance(urls, list) or not urls:
         raise ContractError([Offence(f"{subject}: $.urls", "lists no addresses", "a list of addresses")])
-    values: dict[str, list[Any]] = {}
-    for place in (document, document.get("defaults"), *urls):
-        for key, value in place.items() if isinstance(place, dict) else ():
-            if key not in ("urls", "defaults", "url") and value not in values.setdefault(key, []):
-                values[key].append(value)
-    warnings = tuple(f"`{key}` of {subject} is not taken over: {_counterpart(key, values[key])}."
-                     for key in sorted(values))
     plain = [entry.get("url") if isinstance(entry, dict) else entry for entry in urls]
     listed = listed_in(plain, f"{subject}: urls")
-    return Listed(listed.entries, warnings=warnings)
+    defaults: Any = document.get("defaults")
+    defaults = defaults if isinstance(defaults, dict) else {}
+    pages = [Page(entry.url, {**defaults, **(raw if isinstance(raw, dict) else {})})
+             for entry, raw in zip(listed.entries, urls, strict=True)]
+    taken = take_over(pages, subject, switches, rules)
+    warnings = [f"`{key}` of {subject} is not taken over: {_counterpart(key, values)}."
+                for key, values in sorted(_other_keys(document, defaults, urls).items())]
+    return Listed(listed.entries, warnings=(*taken.warnings, *warnings), settings=taken.settings)
+
+
+def _other_keys(document: Mapping[str, Any], defaults: Mapping[str, Any], urls: list[Any]) -> dict[str, list[Any]]:
+    """Return the keys that are not taken over, each with its values in order."""
+    values: dict[str, list[Any]] = {}
+    for place in (document, defaults, *urls):
+        for key, value in place.items() if isinstance(place, dict) else ():
+            is_taken = key in TAKEN_OVER and place is not document
+            if not is_taken and key not in ("urls", "defaults", "url") and value not in values.setdefault(key, []):
+                values[key].append(value)
+    return values
 
 
 def _counterpart(key: str, values: list[Any]) -> str:
@@ -71,30 +87,8 @@ def _counterpart(key: str, values: list[Any]) -> str:
     return said or COUNTERPARTS.get(key, NO_MEANING)
 
 
-def _say_timeout(value: Any) -> Iterator[str]:
-    if isinstance(value, int) and value > 0:
-        longest = duration_text(max(value, LEAST_DEADLINE_MS))
-        yield f"a visit has three times its usual time here; write `route_deadline_max: {longest}` to limit it"
-
-
-def _say_ignore(value: Any) -> Iterator[str]:
-    """Codes may be rules of axe, codes of another engine, or a whole kind of message."""
-    codes = [code for code in value if isinstance(code, str)] if isinstance(value, list) else []
-    rules = [code for code in codes if RULE_ID.fullmatch(code) and code not in TYPES]
-    if rules:
-        switched = ", ".join(f"{rule}: false" for rule in rules)
-        yield (f"write `scan: {{rules: {{{switched}}}}}` to switch the rules off, or suppressions, each with a reason "
-               "and an owner")
-    if kinds := [code for code in codes if code in TYPES]:
-        yield f"{', '.join(kinds)}: set the cells of the policy"
-    if other := [code for code in codes if code not in rules and code not in TYPES]:
-        yield f"{', '.join(other[:5])}: not of this engine, so there is nothing to ignore"
-
-
-def _say_hidden(value: Any) -> Iterator[str]:
-    selectors = [part.strip() for part in value.split(",")] if isinstance(value, str) else []
-    if selectors:
-        yield f"elements stay under test; write suppressions with the selector {' or '.join(map(repr, selectors))}"
+def _say_misplaced(_: Any) -> Iterator[str]:
+    yield "it belongs into `defaults`, or into an entry of `urls`"
 
 
 def _say_standard(value: Any) -> Iterator[str]:
@@ -117,6 +111,6 @@ def _say_viewport(value: Any) -> Iterator[str]:
 
 
 SAYINGS: Mapping[str, Callable[[Any], Iterator[str]]] = {
-    "timeout": _say_timeout, "ignore": _say_ignore, "hideElements": _say_hidden, "standard": _say_standard,
-    "rules": _say_rules, "viewport": _say_viewport,
+    "standard": _say_standard, "rules": _say_rules, "viewport": _say_viewport,
+    **dict.fromkeys(TAKEN_OVER, _say_misplaced),
 }

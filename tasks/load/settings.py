@@ -1,4 +1,4 @@
-"""Find the settings in force: flags, then `FANFOLD_…` variables, then `fanfold.yaml`, then the defaults.
+"""Find the settings in force: flags, then `FANFOLD_…` variables, `fanfold.yaml`, the source's own, the defaults.
 
 Here: merged values become settings, and what contradicts what. Not here: one layer and the merge (`layers.py`), reading
 the file (`load_yaml`), the environment (`flows/`), the defaults (`schemas/settings.py`).
@@ -11,6 +11,7 @@ from zoneinfo import available_timezones
 
 from schemas.complaint import nearest
 from schemas.errors import ContractError, Offence
+from schemas.exclusion import exclusion_of, exclusion_offences
 from schemas.layout import id_offence
 from schemas.pattern import Pattern
 from schemas.settings import IdentitySwitches, ScanSettings, Settings, SourceSettings
@@ -25,6 +26,7 @@ from tasks.load.layers import (
     layer_offences,
     merge_layers,
     setting_keys,
+    source_layer,
     variable_of,
 )
 
@@ -35,7 +37,7 @@ _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
 
 def load_settings(
     flags: Mapping[str, object], environment: Mapping[str, str], file: Mapping[str, object] | None,
-    file_name: str = "fanfold.yaml",
+    file_name: str = "fanfold.yaml", source: Mapping[str, object] | None = None,
 ) -> tuple[Settings, Mapping[str, str]]:
     """Merge the layers.
 
@@ -44,10 +46,11 @@ def load_settings(
         environment: of the process; only `FANFOLD_…` counts: `FANFOLD_SCAN_EVIDENCE=masked`. Lists are separated by
             commas or written as JSON; `FANFOLD_SCAN_RULES` is JSON.
         file: the parsed file, or None without one. file_name: what to call it.
+        source: settings that the source brings, by dotted key: any other word goes before them.
 
     Returns:
-        The settings, and for each dotted key `flag`, `environment`, `file` or `default`; several, joined by ` + `,
-        where layers were added up.
+        The settings, and for each dotted key `flag`, `environment`, `file`, `source` or `default`; several, joined by
+        ` + `, where layers were added up.
 
     Raises:
         ContractError: unknown keys, values of a wrong form, settings that contradict each other; all at once.
@@ -56,6 +59,7 @@ def load_settings(
         "flag": flag_layer(flags), "environment": environment_layer(environment),
         "file": file_layer(file if isinstance(file, Mapping) else {}),
     }
+    layers["source"] = source_layer(source or {}, list(layers.values()))
     offences = [
         *layer_offences(layers["flag"]), *layer_offences(layers["environment"]),
         *(offences_in("settings", file, file_name) if file is not None else []),
@@ -68,6 +72,21 @@ def load_settings(
     if offences:
         raise ContractError(offences)
     return settings, provenance
+
+
+def in_force_of_source(
+    source: Mapping[str, object], settings: Settings, provenance: Mapping[str, str]
+) -> dict[str, object]:
+    """Return what is in force of the settings that a source brings: nobody else said otherwise.
+
+    Args:
+        settings, provenance: as `load_settings` gave them with this source.
+    """
+    found = {key: value for key, value in source.items() if "source" in provenance[key].split(" + ")}
+    if isinstance(rules := found.pop("scan.rules", None), Mapping):
+        kept = {rule: is_on for rule, is_on in rules.items() if (rule, is_on) in settings.scan.rules}
+        found |= {"scan.rules": kept} if kept else {}
+    return found
 
 
 def environment_warnings(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -101,6 +120,8 @@ def _field_value(name: str, value: object) -> object:
         return duration_ms(value)
     if isinstance(value, Mapping):
         return tuple(sorted(value.items()))
+    if name == "exclude_elements" and isinstance(value, list):
+        return tuple(exclusion_of(one) for one in value)
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -124,6 +145,8 @@ def _contradictions(settings: Settings) -> Iterator[Offence]:
 
 
 def _scan_contradictions(scan: ScanSettings) -> Iterator[Offence]:
+    for exclusion in scan.exclude_elements:
+        yield from exclusion_offences(exclusion, "scan.exclude_elements")
     zones = available_timezones()
     if zones and scan.time_zone not in zones:
         yield Offence("scan.time_zone", f"{scan.time_zone!r} is not known", "a name such as UTC or Europe/Paris",

@@ -3,13 +3,14 @@
 Here: rows and header, from weighed routes and packed shards. Not here: weighing, sharing, packing (beside this module).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
 from schemas.action import actions_text
 from schemas.engine import EngineBuild
 from schemas.errors import bad_input
+from schemas.exclusion import holds_for
 from schemas.history import TimingHistory
 from schemas.manifest import Manifest
 from schemas.normalized import Normalized
@@ -39,6 +40,7 @@ class PlanRequest:
         accepted: for the identity of a route, the outcome in which the policy accepts it and why, or None.
         scope: `full`, or `delta`, where the routes in `carried` (by `task_id`) keep the scan that they had: run, date.
         last_full_run_id, last_full_route_count: what a shrunken estate is compared with.
+        source_settings: what of the settings came with the source.
     """
 
     normalized: Normalized
@@ -58,6 +60,7 @@ class PlanRequest:
     carried: Mapping[str, Carried] = field(default_factory=dict)
     last_full_run_id: str | None = None
     last_full_route_count: int | None = None
+    source_settings: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,14 @@ def _row(item: _Item, place: tuple[int, int], request: PlanRequest) -> PlannedRo
     )
 
 
+def _idle_exclusions(settings: Settings, rows: Sequence[PlannedRoute]) -> Iterator[str]:
+    """Say which exclusions of elements hold for no route of the plan."""
+    is_case_folded = settings.identity.path_case == "fold"
+    for one in settings.scan.exclude_elements:
+        if not any(holds_for(one, row.route, is_case_folded=is_case_folded) for row in rows):
+            yield f"the exclusion of elements `{one}` holds for no route"
+
+
 def _header(
     request: PlanRequest, shards: Sequence[Sequence[PlannedRoute]], reason: str, warnings: tuple[str, ...]
 ) -> PlanHeader:
@@ -169,8 +180,8 @@ def _header(
         no_history_ratio=round(1 - known_count / len(rows), 4), scope=request.scope,
         identity=settings.identity, scan=settings.scan, engine=request.engine,
         browser_version=request.browser_version, excluded=normalized.excluded, source_failures=manifest.failures,
-        warnings=(*manifest.warnings, *normalized.warnings, *warnings,
+        warnings=(*manifest.warnings, *normalized.warnings, *warnings, *_idle_exclusions(settings, rows),
                   *budget_warnings(shards, places, settings.run_budget_ms)),
         last_full_run_id=request.last_full_run_id, last_full_route_count=request.last_full_route_count,
-        source_counts=manifest.children,
+        source_counts=manifest.children, source_settings=request.source_settings,
     )

@@ -175,7 +175,8 @@ async def _work_off(
     async with Browser(build, plan.header.scan) as browser:
         await prove_signed_in(browser, plan.header.scan, access)
         visitor = Visitor(browser, plan.header.scan, plan.header.engine, engine_source(plan.header.scan.engine_path),
-                          RouteFinder(plan, access.resolve).find, order.in_flight, access)
+                          RouteFinder(plan, access.resolve).find, order.in_flight, access,
+                          is_case_folded=plan.header.identity.path_case == "fold")
         ended_by = await worker.run(work, visitor.visit, stop)
         return leave_receipt(ended_by, browser.launch_count)
 

@@ -22,6 +22,7 @@ from tasks.scan.kit import Kit
 from tasks.scan.place import Place
 from tasks.scan.records import Trace, judgement_of
 from tasks.scan.settle import NeverReady, settle, settle_script
+from tasks.scan.report import NothingTested
 from tasks.scan.sight import Sight
 from tasks.scan.world import DocumentMoved, World, open_page_world
 
@@ -95,7 +96,11 @@ class PageCall:
         if judgement is not None:
             return judgement
         with self._phase("testing"):
-            self.trace.report = await run_engine(page, session, world, self.kit.run, self._left_s)
+            try:
+                run = self.kit.run_for(self.route.route)
+                self.trace.report = await run_engine(page, session, world, run, self._left_s)
+            except NothingTested as error:
+                return Judgement(error.reason, error.detail)
             await self._sight.read(world, "0")  # a page may have led on while it was tested
         return self.kit.judge.on_arrival(self.route, self._sight.seen()) or self._judge_report()
 

@@ -9,6 +9,8 @@ globalThis.fanfold = (() => {
   const IMPACTS = ["minor", "moderate", "serious", "critical"];
   const slots = [];
   const owners = [];
+  const leftOut = new Set();
+  const matched = new Set();
   let partial = null;
   let answer = "";
 
@@ -82,14 +84,59 @@ globalThis.fanfold = (() => {
   };
   const addressOf = (frame) => fanfoldPath.cut(frame.src || frame.data || (frame.hasAttribute("srcdoc") ? "about:srcdoc" : "about:blank"), 2000);
 
+
+  // What the settings leave out. Through prototypes: a document or form answers with its own field for a plain name.
+  const read = (prototype, name) => Object.getOwnPropertyDescriptor(prototype, name).get;
+  const shadowOf = (node) => read(Element.prototype, "shadowRoot").call(node);
+  const parentOf = (node) => read(Node.prototype, "parentNode").call(node) ?? (node instanceof ShadowRoot ? node.host : null);
+  const find = (root, selector) => (root === document ? Document : DocumentFragment).prototype.querySelectorAll.call(root, selector);
+  const isLeftOut = (node) => {
+    for (let one = leftOut.size ? node : null; one; one = parentOf(one)) if (leftOut.has(one)) return true;
+    return false;
+  };
+  const hasContent = (start) => {
+    const waiting = [start];
+    while (waiting.length) {
+      const node = waiting.pop();
+      if (node.nodeType === 3 && node.nodeValue.trim()) return true;
+      if (node.nodeType === 1) {
+        if (leftOut.has(node) || (!node.checkVisibility({ visibilityProperty: true }) && getComputedStyle(node).display !== "contents")) continue;
+        if (/^(?:img|svg|video|audio|canvas|i?frame|object|embed|input|button|select|textarea)$/.test(node.localName)) return true;
+        if (shadowOf(node)) waiting.push(shadowOf(node));
+      }
+      waiting.push(...read(Node.prototype, "childNodes").call(node));
+    }
+    return false;
+  };
+  // Finds what is left out of this document and returns why nothing can be tested then, if so.
+  const leaveOut = (selectors) => {
+    leftOut.clear();
+    const roots = selectors.length ? [document] : [];
+    for (const root of roots) for (const element of find(root, "*")) if (shadowOf(element)) roots.push(shadowOf(element));
+    for (const selector of selectors) {
+      try {
+        for (const root of roots) for (const element of find(root, selector)) { matched.add(selector); leftOut.add(element); }
+      } catch { return { fault: "exclusion_invalid", detail: selector }; }
+    }
+    for (const element of leftOut) if (parentOf(element) && isLeftOut(parentOf(element))) leftOut.delete(element);
+    const whole = [read(Document.prototype, "documentElement").call(document), read(Document.prototype, "body").call(document)];
+    const isEmpty = leftOut.size > 0 && (whole.some((one) => leftOut.has(one)) || !hasContent(whole[1] ?? whole[0]));
+    return isEmpty ? { fault: "nothing_left", detail: [...matched].join(", ") } : null;
+  };
+  const scopeOf = (scope) => (leftOut.size ? { ...scope, include: scope.include ?? [document], exclude: [...(scope.exclude ?? []), ...leftOut] } : null);
+  const whatIsLeftOut = () => ({ excluded_count: leftOut.size, excluded_by: [...matched] });
+
   return {
     version: axe.version,
+    isLeftOut,
 
     // A page without frames: everything stays here, one text comes out.
     async run(options, limits) {
+      const fault = leaveOut(limits.excluded);
+      if (fault) return JSON.stringify(fault);
       fanfoldWatch?.finish();
-      const report = await axe.run(document, { ...options, reporter: reporter(limits, 0) });
-      return JSON.stringify({ version: axe.version, ...withDescriptions(report, limits) });
+      const report = await axe.run(scopeOf({}) ?? document, { ...options, reporter: reporter(limits, 0) });
+      return JSON.stringify({ version: axe.version, ...whatIsLeftOut(), ...withDescriptions(report, limits) });
     },
 
     // One document of a page with frames. The page's own part stays here, a frame's travels as text.
@@ -97,6 +144,8 @@ globalThis.fanfold = (() => {
       const blank = () => location.href === "about:blank" && context?.expectsDocument;
       if (blank()) return JSON.stringify({ untested: "blank" });
       if (location.href.startsWith("chrome-error:")) return JSON.stringify({ untested: "error_page" });
+      const fault = leaveOut(limits.excluded);
+      if (fault) return JSON.stringify({ ...fault, untested: fault.fault });
       for (const animation of document.getAnimations()) try { animation.finish(); } catch { animation.cancel(); }
       const merge = (child, parent) => ({
         ...child, selector: [...parent.selector, ...child.selector], ancestry: [...parent.ancestry, ...child.ancestry],
@@ -109,7 +158,7 @@ globalThis.fanfold = (() => {
         }),
         mergeSpecs: merge,
       });
-      const scope = context?.scope ?? document;
+      const scope = scopeOf(context?.scope ?? {}) ?? context?.scope ?? document;
       const frames = axe.utils.getFrameContexts(scope, options).map(({ frameSelector, frameContext }) => {
         const owner = axe.utils.shadowSelect(frameSelector);
         owners.push(owner);
@@ -124,7 +173,7 @@ globalThis.fanfold = (() => {
         answer = JSON.stringify(partial);
         if (answer.length > limits.partial) return JSON.stringify({ untested: "too_large" });
       }
-      return JSON.stringify({ version: axe.version, url: fanfoldPath.cut(location.href, 2000), frames, length: answer.length });
+      return JSON.stringify({ version: axe.version, url: fanfoldPath.cut(location.href, 2000), frames, length: answer.length, ...whatIsLeftOut() });
     },
 
     answer: () => answer,
@@ -143,7 +192,7 @@ globalThis.fanfold = (() => {
     embedded() {
       const hosts = [...Document.prototype.querySelectorAll.call(document, "object, embed")];
       return JSON.stringify(hosts.filter((host) => {
-        if (!host.checkVisibility({ visibilityProperty: true })) return false;
+        if (isLeftOut(host) || !host.checkVisibility({ visibilityProperty: true })) return false;
         try {
           const inner = host.contentDocument ?? host.getSVGDocument?.();
           return inner ? /html/.test(inner.contentType) : false;

@@ -14,7 +14,7 @@ from typing import Any
 from playwright.async_api import CDPSession, Page
 from playwright.async_api import Error as PlaywrightError
 
-from tasks.scan.report import Report, UntestedFrame, read_node, read_report
+from tasks.scan.report import NothingTested, Report, UntestedFrame, read_node, read_report
 from tasks.scan.script import EngineRun
 from tasks.scan.sessions import FrameSessions
 from tasks.scan.unreached import list_unreached
@@ -32,13 +32,17 @@ class _Part:
 
 @dataclass(slots=True)
 class _Walk:
-    """State of a walk through a page's frames: parts in the engine's order, worlds and owner paths by frame number."""
+    """State of a walk through a page's frames: parts in the engine's order, worlds and owner paths by frame number.
+
+    `excluded`: what each tested document says of elements that were left out.
+    """
 
     left_s: Callable[[], float]
     worlds: dict[int, World] = field(default_factory=dict)
     owner_paths: dict[int, list[Any]] = field(default_factory=dict)
     parts: list[str | None] = field(default_factory=list)
     untested: list[UntestedFrame] = field(default_factory=list)
+    excluded: list[Mapping[str, Any]] = field(default_factory=list)
     number: int = 0
 
     @property
@@ -57,10 +61,11 @@ async def run_engine(
         left_s: says how many seconds the visit has left: no number of frames may use them up.
 
     Raises:
-        DocumentMoved: the page went elsewhere meanwhile. ScriptFailed: the engine raised.
+        DocumentMoved: the page went elsewhere meanwhile. ScriptFailed: the engine raised. NothingTested: the settings
+            leave nothing of the page to test.
     """
     if len(page.frames) == 1:
-        raw = await world.record(f"{run.source}\n;{run.call('run')}")
+        raw = await _record(world, f"{run.source}\n;{run.call('run')}")
         if len(page.frames) == 1:  # a frame may have come meanwhile
             return read_report(raw, [read_node(node, []) for node in raw["nodes"]])
     return await _run_with_frames(page, session, world, run, left_s)
@@ -69,8 +74,8 @@ async def run_engine(
 async def _run_with_frames(
     page: Page, session: CDPSession, world: World, run: EngineRun, left_s: Callable[[], float]
 ) -> Report:
-    started = await world.record(f"{run.source}\n;{run.call('start', 0, None)}")
-    walk = _Walk(left_s, worlds={0: world}, owner_paths={0: []})
+    started = await _record(world, f"{run.source}\n;{run.call('start', 0, None)}")
+    walk = _Walk(left_s, worlds={0: world}, owner_paths={0: []}, excluded=[started])
     sessions = FrameSessions(page, session)
     await _walk_frames(walk, sessions, 0, started["frames"], run)
     walk.untested += [UntestedFrame(address, "embedded") for address in await world.record("fanfold.embedded()")]
@@ -79,7 +84,16 @@ async def _run_with_frames(
     walk.untested += await list_unreached(page, world, tested, walk.untested, lambda: walk.frame_seconds)
     await _describe(raw, walk, run)
     nodes = [read_node(node, walk.owner_paths[node["frame"]]) for node in raw["nodes"]]
-    return read_report({**raw, "version": started["version"]}, nodes, len(walk.worlds), walk.untested)
+    raw |= {"version": started["version"], "excluded_count": sum(one["excluded_count"] for one in walk.excluded),
+            "excluded_by": {selector for one in walk.excluded for selector in one["excluded_by"]}}
+    return read_report(raw, nodes, len(walk.worlds), walk.untested)
+
+
+async def _record(world: World, expression: str) -> dict[str, Any]:
+    raw: dict[str, Any] = await world.record(expression)
+    if "fault" in raw:
+        raise NothingTested(raw["fault"], raw["detail"])
+    return raw
 
 
 async def _walk_frames(
@@ -123,6 +137,7 @@ async def _test_frame(
     except (ScriptFailed, PlaywrightError) as error:
         return f"error ({str(error)[:100]})"
     walk.worlds[number] = world
+    walk.excluded.append(started)
     walk.owner_paths[number] = [*walk.owner_paths[parent], *child["path"]]
     return _Part(text, started["frames"])
 

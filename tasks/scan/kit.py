@@ -6,6 +6,7 @@ Here: the record. Not here: making it (`visit.py`).
 from dataclasses import dataclass
 
 from schemas.engine import EngineBuild
+from schemas.exclusion import selectors_for
 from schemas.settings import ScanSettings
 from tasks.scan.access import Access
 from tasks.scan.judge import Judge
@@ -14,10 +15,15 @@ from tasks.scan.script import EngineRun
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """Settings, engine, judge and access of a shard."""
+    """Settings, engine, judge and access of a shard; `is_case_folded`: identities have their paths in lower case."""
 
     scan: ScanSettings
     engine: EngineBuild
     run: EngineRun
     judge: Judge
     access: Access
+    is_case_folded: bool = False
+
+    def run_for(self, route: str) -> EngineRun:
+        """Return the run of the engine on a route: some elements may be left out there."""
+        return self.run.without(selectors_for(self.scan, route, is_case_folded=self.is_case_folded))

@@ -190,6 +190,13 @@ REASONS: Mapping[str, Reason] = {
         _O.ENGINE_ERROR,
         "Another engine than the pinned one answered. Report it with the route's address."),
     "engine_failed": Reason(_O.ENGINE_ERROR, "The engine raised an error on this page. Report it with the detail."),
+    "exclusion_invalid": Reason(
+        _O.ENGINE_ERROR,
+        "The browser knows no such selector. Correct `scan.exclude_elements` in the settings and start a new run."),
+    "nothing_left": Reason(
+        _O.ENGINE_ERROR,
+        "`scan.exclude_elements` leaves nothing of the page to test, and what is not tested is not clean. Narrow the "
+        "selector or its routes, or exclude the page itself with `exclude`; then start a new run."),
     "engine_empty": Reason(_O.ENGINE_ERROR, "The engine gave no result at all, not even for passed rules. Report it."),
 }
 STATUS_REASONS = ("status_4xx", "status_429", "status_5xx", "status_other")

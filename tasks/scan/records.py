@@ -95,6 +95,8 @@ class RecordMaker:
             untested_frames=tuple(self._shown_frame(frame) for frame in untested[:SHOWN_FRAMES]),
             is_cut=report is not None and (report.is_cut or bool(report.failed)),
             has_untested_own_frame=any(_is_own(frame, trace.url or route.url) for frame in untested),
+            excluded_count=report.excluded_count if report else None,
+            excluded_by=tuple(report.excluded_by) if report else None,
             violation_count=_node_count(report, RuleClass.VIOLATION),
             needs_review_count=_node_count(report, RuleClass.INCOMPLETE),
             engine_version=report.version if report else None,

@@ -17,6 +17,14 @@ class UntestedFrame:
     why: str
 
 
+class NothingTested(Exception):  # noqa: N818 - an event that a visit judges
+    """The engine was not run, for what the settings leave out does not let it; `reason` is one of `REASONS`."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        self.reason, self.detail = reason, detail
+        super().__init__(reason, detail)
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """A kept node as the page gave it; `path` starts with the frames that it lies in."""
@@ -37,6 +45,8 @@ class Report:
     Attributes:
         rules: (rule, class, highest impact, nodes). found: tags, help and help address of rules with kept nodes.
         failed: rules that raised an error of their own, with it. is_cut: nodes were left out.
+        excluded_count: elements that the settings leave out of all tested documents, the outermost ones counted.
+        excluded_by: selectors that found any.
     """
 
     version: str
@@ -47,6 +57,8 @@ class Report:
     is_cut: bool = False
     tested_count: int = 1
     untested: Sequence[UntestedFrame] = ()
+    excluded_count: int = 0
+    excluded_by: Sequence[str] = ()
 
 
 def read_node(raw: Mapping[str, Any], owner_path: Sequence[Any]) -> Node:
@@ -62,5 +74,5 @@ def read_report(
     return Report(
         version=raw["version"], rules=[tuple(rule) for rule in raw["rules"]], nodes=nodes, found=raw["found"],
         failed=[tuple(one) for one in raw["failed"]], is_cut=raw["is_cut"], tested_count=tested_count,
-        untested=untested,
+        untested=untested, excluded_count=raw["excluded_count"], excluded_by=sorted(raw["excluded_by"]),
     )

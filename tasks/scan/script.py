@@ -4,7 +4,8 @@ Here: putting it together once for all visits. Not here: what it does there (`en
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -34,8 +35,15 @@ class EngineRun:
         limits = {
             "nodes": NODE_LIMIT, "nodesPerRule": NODES_PER_RULE, "partial": PART_CHARACTERS,
             "html": 0 if scan.evidence == "none" else HTML_CHARACTERS, "isMasked": scan.evidence != "full",
+            "excluded": [],
         }
         return cls("\n;".join((SHORT_TIMERS, engine_source, *_scripts())), options, json.dumps(limits))
+
+    def without(self, selectors: Sequence[str]) -> "EngineRun":
+        """Return the run that leaves out what matches the selectors."""
+        if not selectors:
+            return self
+        return replace(self, limits=json.dumps({**json.loads(self.limits), "excluded": selectors}))
 
     def call(self, name: str, *arguments: object) -> str:
         """Return an expression that calls one of our functions with options and limits behind the arguments."""

@@ -22,7 +22,7 @@ HOLDERS_WITHOUT_WALK = ("object", "embed")  # the engine looks for no documents 
 MISSED = """function (isPage) {
   for (let index = 0, owner; (owner = globalThis.fanfold.owner(index)); index++) if (owner === this) return "";
   if (isPage && this.getRootNode() === document && this.contentDocument && this.localName === "object") return "";
-  if (!this.checkVisibility({ visibilityProperty: true })) return "";
+  if (!this.checkVisibility({ visibilityProperty: true }) || globalThis.fanfold.isLeftOut(this)) return "";
   for (let node = this; node; node = node.parentNode ?? node.host) {
     if (node.inert || node.getAttribute?.("aria-hidden")?.toLowerCase() === "true") return "";
   }

@@ -46,17 +46,19 @@ class Visitor:
         in_flight: visits that may load or test at once; a visit that waits for its page to rest holds no place, so
             twice as many may be asked for.
         access: what the process knows of profile and secrets.
+        is_case_folded: identities of the plan have their paths in lower case.
     """
 
     def __init__(
         self, browser: Browser, scan: ScanSettings, engine: EngineBuild, source: str, find_route: FindRoute,
-        in_flight: int = 1, access: Access | None = None,
+        in_flight: int = 1, access: Access | None = None, *, is_case_folded: bool = False,
     ) -> None:
         access = access or Access()
         scan = replace(scan, evidence=scan.evidence_for(access.profile))
         self._browser = browser
         judge = Judge(scan, find_route, access.resolve)
-        self._kit = Kit(scan, engine, EngineRun.prepare(source, engine.options, scan), judge, access)
+        self._kit = Kit(scan, engine, EngineRun.prepare(source, engine.options, scan), judge, access,
+                        is_case_folded)
         self._records = RecordMaker(scan, Redactor(scan.secret_parameters, access.secret_values))
         self._places = asyncio.Semaphore(in_flight)
         self._in_flight = in_flight

@@ -16,6 +16,7 @@ from schemas.manifest import SourceCount, SourceFailure
 from schemas.outcome import Outcome, OutcomeKind
 from schemas.plan import Excluded
 from schemas.rule_row import RuleRow
+from schemas.settings import Exclusion, ScanSettings
 from schemas.shape import row_of
 from schemas.verdict import (
     CellCount,
@@ -39,11 +40,13 @@ ROUTE = route("/a", auth="staff", aliases=("https://e.test/A",), tags=("t",), re
               actions='[{"dismiss":"#c"},{"fill":"#q","value":"x"}]')
 PLAN = plan_of(ROUTE, warnings=("w",), excluded=(Excluded("https://e.test/x", "glob:/x"),), last_full_run_id="r0",
                last_full_route_count=1, source_failures=(SourceFailure("https://e.test/s.xml", "is empty"),),
-               source_counts=(SourceCount("https://e.test/t.xml", 1),))
+               source_counts=(SourceCount("https://e.test/t.xml", 1),), source_settings={"scan.hosts": ["cdn.test"]},
+               scan=ScanSettings(exclude_elements=(Exclusion("#chat", ("glob:/a/**",), "not ours"),)))
 OUTCOME: Outcome = replace(
     outcome(ROUTE), detail="d", how_to_fix="h", redirected_to=ROUTE.task_id, content_type="text/html", title="T",
     settled_by="quiet", launch_ms=1, navigate_ms=2, settle_ms=3, engine_ms=4, scan_ms=10, burned_ms=10, in_flight=1,
-    frames_tested=1, frames_untested=1, untested_frames=("https://f.test/",), engine_version="4.12.1",
+    frames_tested=1, frames_untested=1, untested_frames=("https://f.test/",), excluded_count=1, excluded_by=("#chat",),
+    engine_version="4.12.1",
     started_at="2026-11-30T08:00:00.500Z", ended_at="2026-11-30T08:00:01Z", accepted_by="known (web)",
     carried_from_run_id="r0", carried_date="2026-11-29")
 SAMPLE = Sample(ROUTE.task_id, ROUTE.route, "staff", "r1", "2026-11-30T08:00:01.250Z", 900, 1_000, 2, "4.12.1")
@@ -116,7 +119,9 @@ SETTINGS = {
     "identity": {"path_case": "fold", "query": "drop", "fragment": "drop", "noise_parameters": ["utm_*"],
                  "secret_parameters": ["token"]},
     "scan": {"viewport_width": 1280, "viewport_height": 720, "device_scale": 1.5, "locale": "de-DE",
-             "time_zone": "Europe/Berlin", "rules": {"region": False}, "engine_path": "axe.js", "settle_quiet": "500ms",
+             "time_zone": "Europe/Berlin", "rules": {"region": False},
+             "exclude_elements": [".ad", {"selector": "#chat", "routes": ["glob:/a/**"], "reason": "not ours"}],
+             "engine_path": "axe.js", "settle_quiet": "500ms",
              "settle_budget": "10s", "route_retries": 1, "retire_after": 100, "hosts": ["cdn.test"],
              "redirects": "strict", "evidence": "masked"},
     "source": {"timeout": "10s", "budget": "5m", "verify_tls": False, "ca_file": "ca.pem",

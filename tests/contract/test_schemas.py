@@ -104,7 +104,7 @@ def arrow_type_of(hint: object) -> tuple[pa.DataType, bool]:
     kinds = [kind for kind in get_args(hint) if kind is not type(None)] if type(None) in get_args(hint) else [hint]
     (kind,) = kinds
     if kind == tuple[str, ...]:
-        return pa.list_(pa.string()), False
+        return pa.list_(pa.string()), kind != hint
     assert isinstance(kind, type)
     plain = str if issubclass(kind, StrEnum) else kind
     types: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}

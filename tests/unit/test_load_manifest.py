@@ -49,7 +49,8 @@ def test_an_object_with_settings_of_the_estate() -> None:
     raw = json.dumps({"$schema": "x", "estate": "shop", "default_journey": "secondary", "exclude": ["glob:/x/**"],
                       "hosts": ["cdn.test"], "routes": [FULL]})
     assert load(raw) == Manifest("m", hashlib.sha256(raw.encode()).hexdigest(), (full_entry("routes[0]"),), "shop",
-                                 Journey.SECONDARY, ("glob:/x/**",), ("cdn.test",))
+                                 Journey.SECONDARY, ("glob:/x/**",), ("cdn.test",),
+                                 settings={"scan.hosts": ["cdn.test"]})
 
 
 def test_nulls_say_nothing() -> None:
@@ -188,11 +189,10 @@ def test_another_auditors_file_is_taken_with_a_warning_for_each_key_that_is_not(
         "https://a.test/", {"url": "https://a.test/b", "screenCapture": "x.png"}]})
     assert manifest.entries == (ManifestEntry("https://a.test/", "[0]"), ManifestEntry("https://a.test/b", "[1]"))
     assert manifest.warnings == (
+        "`ignore` of m: x: not of this engine, so there is nothing to ignore.",
+        "`timeout` of m: a visit has at least 30s here, so that is taken.",
         "`concurrency` of m is not taken over: set `in_flight` and `shards_at_once` in fanfold.yaml.",
-        "`ignore` of m is not taken over: write `scan: {rules: {x: false}}` to switch the rules off, or suppressions, "
-        "each with a reason and an owner.",
         "`screenCapture` of m is not taken over: no pictures are taken; the evidence is markup.",
-        "`timeout` of m is not taken over: a visit has three times its usual time here; write "
-        "`route_deadline_max: 30s` to limit it.",
     )
+    assert manifest.settings == {"route_deadline_min": "30s", "route_deadline_max": "30s"}
     assert [offence.fault for offence in offences({"urls": "https://a.test/"})] == ["lists no addresses"]

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from schemas.errors import ContractError, Offence
-from schemas.settings import DEFAULT_EXCLUDE, IdentitySwitches, ScanSettings, Settings, SourceSettings
-from tasks.load.layers import setting_keys
+from schemas.settings import DEFAULT_EXCLUDE, Exclusion, IdentitySwitches, ScanSettings, Settings, SourceSettings
+from tasks.load.layers import setting_keys, setting_value
 from tasks.load.settings import duration_ms, environment_warnings, load_settings
 
 
@@ -57,6 +57,24 @@ def test_rules_are_merged_rule_by_rule_the_strongest_layer_last() -> None:
     settings, _ = load_settings({"scan.rules": {"region": True}}, {},
                                 {"scan": {"rules": {"region": False, "target-size": False}}})
     assert settings.scan.rules == (("region", True), ("target-size", False))
+
+
+def test_exclusions_of_all_layers_apply_each_once() -> None:
+    settings, provenance = load_settings(
+        {}, {"FANFOLD_SCAN_EXCLUDE_ELEMENTS": '[".ad", {"selector": "#chat", "routes": ["glob:/a"]}]'},
+        {"scan": {"exclude_elements": [{"routes": ["glob:/a"], "selector": "#chat"}, ".map"]}})
+    assert settings.scan.exclude_elements == (Exclusion(".ad"), Exclusion("#chat", ("glob:/a",)), Exclusion(".map"))
+    assert provenance["scan.exclude_elements"] == "environment + file"
+    assert setting_value(settings, "scan.exclude_elements") == [
+        ".ad", {"selector": "#chat", "routes": ["glob:/a"]}, ".map"]
+
+
+def test_bad_exclusions_come_at_once() -> None:
+    found = offences({}, {}, {"scan": {"exclude_elements": [":is(.a", {"selector": ".b", "routes": ["re:("]}]}})
+    assert [(offence.subject, offence.fault[:9]) for offence in found] == [
+        ("scan.exclude_elements", "':is(.a' "), ("scan.exclude_elements", "pattern '")]
+    (wrong,) = offences({}, {}, {"scan": {"exclude_elements": [{"selector": ".b", "rotes": []}]}})
+    assert "Did you mean `routes` for `rotes`?" in str(wrong)
 
 
 def test_all_offences_of_all_layers_come_at_once() -> None:

@@ -1,0 +1,47 @@
+"""Say what the settings kept out of the test: nobody may take it for clean.
+
+Here: exclusions of elements with what they did, and those that did nothing. Not here: finding the elements
+(`tasks/scan/`). They never make a run incomplete by themselves: they are a decision of the estate's owner, told to all.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from schemas.exclusion import holds_for
+from schemas.gate_input import GateInput
+from schemas.settings import Exclusion
+from schemas.verdict import Reason, Weight, plural
+
+
+def judge_exclusions(given: GateInput) -> Iterable[Reason]:
+    """Name the exclusions of elements that were in force, each with what it did."""
+    exclusions = given.plan.header.scan.exclude_elements
+    if not exclusions:
+        return
+    routes_of, element_count = _count_routes(given, exclusions)
+    used = [one for one in exclusions if routes_of[one]]
+    if used:
+        affected = sum(bool(row.excluded_count) for row in given.converged.outcomes if row.outcome.was_scanned)
+        yield Reason.of(Weight.WARN, "elements_excluded",
+                        f"{plural(element_count, 'element')} on {plural(affected, 'route')} were not tested, as the "
+                        "settings say (`scan.exclude_elements`): nothing is known of them.",
+                        (f"{one}: {plural(routes_of[one], 'route')}" for one in used))
+    unused = [one for one in exclusions if not routes_of[one]]
+    if unused and any(row.outcome.was_scanned for row in given.converged.outcomes):
+        yield Reason.of(Weight.WARN, "unused_exclusions",
+                        f"{plural(len(unused), 'exclusion')} of elements met nothing on any scanned route. Correct or "
+                        "remove them (`scan.exclude_elements`).", map(str, unused))
+
+
+def _count_routes(given: GateInput, exclusions: Iterable[Exclusion]) -> tuple[Counter[Exclusion], int]:
+    """Count scanned routes by the exclusions that met something there, and all elements that were left out."""
+    is_case_folded = given.plan.header.identity.path_case == "fold"
+    counts: Counter[Exclusion] = Counter()
+    element_count = 0
+    for row in given.converged.outcomes:
+        if not row.outcome.was_scanned or not row.excluded_by:
+            continue
+        element_count += row.excluded_count or 0
+        counts.update(one for one in exclusions if one.selector in row.excluded_by
+                      and holds_for(one, row.route, is_case_folded=is_case_folded))
+    return counts, element_count
