@@ -5,6 +5,7 @@ Not here: what comes after load (`call.py`).
 """
 
 import asyncio
+import contextlib
 from dataclasses import dataclass, field
 
 from playwright.async_api import Error as PlaywrightError
@@ -12,7 +13,7 @@ from playwright.async_api import Page, Request, Response
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from tasks.scan.faults import has_moved, is_download, net_code, reason_of_code
-from tasks.scan.judge import HTML_TYPES, Judgement, media_type
+from tasks.scan.judge import HTML_TYPES, Judgement, media_type, names_a_type
 from tasks.scan.kit import Kit
 from tasks.scan.settle import SettledBy, settle_script
 from tasks.scan.sight import Sight
@@ -69,23 +70,26 @@ class Arrival:
         code = net_code(said)
         if not is_download(said) and (code is None or reason_of_code(code) not in NEEDS_ANSWER):
             raise error
-        response = await self._failed_response()
+        request, response = await self._failure()
+        if request is not None and not request.url.startswith(("http:", "https:")):
+            return Judgement("bad_redirect", f"led to {request.url[:100]}")
         if response is None:
             raise error
         self.sight.note_response(response.url, response)
         disposition = response.headers.get("content-disposition", "").strip().lower()
+        content_type = self.sight.trace.content_type
         is_attachment = disposition.startswith("attachment") or (
-            is_download(said) and media_type(self.sight.trace.content_type) in HTML_TYPES)
+            is_download(said) and (media_type(content_type) in HTML_TYPES or not names_a_type(content_type)))
         judgement = self.kit.judge.on_arrival(self.sight.route, self.sight.seen(is_download=is_attachment))
         return judgement or Judgement("navigation_aborted", code)
 
-    async def _failed_response(self) -> Response | None:
-        try:
+    async def _failure(self) -> tuple[Request | None, Response | None]:
+        request = None
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FAILED_REQUEST_SECONDS):
-                request = await self._failed_request
-                return await request.response()
-        except TimeoutError:
-            return None
+                request = await asyncio.shield(self._failed_request)
+                return request, await request.response()
+        return request, None
 
     async def _judge_late(self, page: Page) -> Judgement | None:
         """Judge a page that did not load in time; None when only frames are awaited: they end as untested."""
@@ -100,6 +104,8 @@ class Arrival:
         judgement = self.kit.judge.on_arrival(self.sight.route, self.sight.seen())
         if judgement is not None:
             return judgement
+        if facts["was_stopped"]:
+            return Judgement("navigation_aborted", "half a page: it broke off its own loading")
         if facts["awaited"]:
             return Judgement("resource_timeout", "waits for " + ", ".join(facts["awaited"]))
         if facts["is_parsed"] and facts["awaited_frames"]:
@@ -114,8 +120,15 @@ class Arrival:
         if not self._failed_request.done():
             self._failed_request.set_result(request)
         code = net_code(request.failure or "")
-        if code is not None and reason_of_code(code) not in NEEDS_ANSWER and not self.trouble.done():
-            self.trouble.set_result(Judgement(reason_of_code(code), code))
+        reason = reason_of_code(code) if code is not None else "navigation_aborted"
+        if reason not in NEEDS_ANSWER:
+            self._raise_trouble(reason, code)
+        elif reason != "navigation_aborted":  # the navigation tells by itself, and with its status, unless it has begun
+            asyncio.get_running_loop().call_later(FAILED_REQUEST_SECONDS, self._raise_trouble, reason, code)
+
+    def _raise_trouble(self, reason: str, code: str | None) -> None:
+        if not self.trouble.done():
+            self.trouble.set_result(Judgement(reason, code))
 
 
 def _is_of_frame(request: Request) -> bool:

@@ -15,14 +15,15 @@ from playwright.async_api import Error as PlaywrightError
 
 from schemas.plan import PlannedRoute
 from tasks.scan.arrive import Arrival
+from tasks.scan.closed import show_closed_roots
 from tasks.scan.frames import run_engine
 from tasks.scan.headers import HeaderSender
 from tasks.scan.judge import Judgement
 from tasks.scan.kit import Kit
 from tasks.scan.place import Place
 from tasks.scan.records import Trace, judgement_of
-from tasks.scan.settle import NeverReady, settle, settle_script
 from tasks.scan.report import NothingTested
+from tasks.scan.settle import NeverReady, settle, settle_script
 from tasks.scan.sight import Sight
 from tasks.scan.world import DocumentMoved, World, open_page_world
 
@@ -92,7 +93,7 @@ class PageCall:
     async def _look_and_test(self, page: Page, session: CDPSession) -> Judgement:
         world = await open_page_world(session)
         with self._phase("settling"):
-            judgement = await self._settle(world)
+            judgement = await self._settle(session, world)
         if judgement is not None:
             return judgement
         with self._phase("testing"):
@@ -104,7 +105,7 @@ class PageCall:
             await self._sight.read(world, "0")  # a page may have led on while it was tested
         return self.kit.judge.on_arrival(self.route, self._sight.seen()) or self._judge_report()
 
-    async def _settle(self, world: World) -> Judgement | None:
+    async def _settle(self, session: CDPSession, world: World) -> Judgement | None:
         await self._sight.read(world, settle_script())
         judgement = self.kit.judge.on_arrival(self.route, self._sight.seen())
         if judgement is not None:
@@ -112,6 +113,9 @@ class PageCall:
         try:
             async with self.place.given_away(self.deadline):
                 settled_by = await settle(world, self.route.ready, self.kit.scan)
+                if await show_closed_roots(session, world):  # what is in them may still be on its way
+                    settled_by = await settle(world, self.route.ready, self.kit.scan)
+                    await show_closed_roots(session, world)
         except NeverReady as error:
             return Judgement("ready_invalid" if error.fault else "ready_missing", error.fault or self.route.ready)
         self.trace.settled_by = self.trace.settled_by or settled_by

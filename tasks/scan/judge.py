@@ -16,6 +16,7 @@ from schemas.settings import ScanSettings
 from tasks.scan.reasons import reason_of_status
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
+NO_TYPES = ("unknown/unknown", "application/unknown", "*/*")  # a browser looks into the content then, and so do we
 NO_CONTENT = (204, 205)
 SIGN_IN_PATH = re.compile(
     r"/(?:log[-_]?(?:in|on)|sign[-_]?(?:in|on)|sso|oauth2?|openid(?:-connect)?|authorize|saml2?|idp|adfs|auth|cas"
@@ -40,6 +41,7 @@ class Seen:
     has_password_field: bool = False
     text_length: int | None = None
     has_selector: bool | None = None
+    is_malformed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,10 @@ class Judge:
 
     def when_settled(self, route: PlannedRoute, seen: Seen) -> Judgement | None:
         """Judge a page that has settled by address and content; None when it is the right one."""
-        return self.on_arrival(route, seen) or self._judge_content(route, seen)
+        arrival = self.on_arrival(route, seen)
+        if arrival is None and seen.is_malformed:
+            return Judgement("browser_error_page", "the document is not well-formed XML")
+        return arrival or self._judge_content(route, seen)
 
     def _arrival(self, route: PlannedRoute, seen: Seen) -> Iterator[Judgement | None]:
         if seen.url.startswith("chrome-error:"):
@@ -159,7 +164,7 @@ def _judge_type(route: PlannedRoute, seen: Seen) -> Judgement | None:
         reason, detail = "no_content", f"status {seen.status}"
     elif seen.is_download:
         reason, detail = "download", media_type(seen.content_type) or "no media type"
-    elif media_type(seen.content_type) not in HTML_TYPES:
+    elif media_type(seen.content_type) not in HTML_TYPES and names_a_type(seen.content_type):
         reason, detail = "document", media_type(seen.content_type) or "no media type"
     else:
         return None
@@ -172,6 +177,12 @@ def _judge_type(route: PlannedRoute, seen: Seen) -> Judgement | None:
 def media_type(content_type: str | None) -> str:
     """Return a media type without its parameters, in lower case."""
     return (content_type or "").partition(";")[0].strip().lower()
+
+
+def names_a_type(content_type: str | None) -> bool:
+    """Whether a media type says anything; where it does not, what the browser makes of the content decides."""
+    named = media_type(content_type)
+    return "/" in named and named not in NO_TYPES
 
 
 def _bare(host: str) -> str:

@@ -6,6 +6,7 @@ Here: from an element that holds a frame to a world in it. Not here: what is don
 from playwright.async_api import CDPSession, Page
 from playwright.async_api import Error as PlaywrightError
 
+from tasks.scan.closed import show_closed_roots
 from tasks.scan.world import DocumentMoved, World, open_world, send
 
 
@@ -22,6 +23,7 @@ class FrameSessions:
         self.worlds: dict[str, World] = {}
         self._by_frame: dict[str, CDPSession] | None = None
         self._has_asked_others = False
+        self._shown = {session}
 
     async def world_of_owner(self, parent: World, index: int) -> World | None:
         """Open our world in the frame that an element of a parent document holds; None if nobody answers for it."""
@@ -32,6 +34,9 @@ class FrameSessions:
         if session is None:
             return None
         self.worlds[frame_id] = await open_world(session, frame_id)
+        if session not in self._shown:
+            self._shown.add(session)
+            await show_closed_roots(session, self.worlds[frame_id])
         return self.worlds[frame_id]
 
     async def _session_of(self, frame_id: str) -> CDPSession | None:

@@ -2,9 +2,11 @@
 // Here: reading. Not here: the clock (tasks/scan/settle.py; timers are dead where scripting is off).
 // Prototype methods only: a page can name a form field `title` or `querySelector`, and `document` then answers with it.
 (() => {
-  if (globalThis.fanfoldWatch) return;
+  if (Object.hasOwn(globalThis, "fanfoldWatch")) return;  // an element of that id answers for a name that is not ours
   const select = (selector) => Document.prototype.querySelector.call(document, selector);
-  const selectAll = (selector) => [...Document.prototype.querySelectorAll.call(document, selector)];
+  const selectIn = (root, selector) =>
+    (root.nodeType === Node.DOCUMENT_NODE ? Document : DocumentFragment).prototype.querySelectorAll.call(root, selector);
+  const selectAll = (selector) => [...selectIn(document, selector)];
   const read = (prototype, name) => Object.getOwnPropertyDescriptor(prototype, name).get.call(document);
   const cut = (text, length) => {
     const short = text.slice(0, length).toWellFormed().replaceAll("\0", "\uFFFD");
@@ -16,23 +18,52 @@
   still.replaceSync(`*, ::before, ::after { transition-duration: 1ms !important; transition-delay: 0s !important;
     animation-duration: 1ms !important; animation-delay: 0s !important; animation-iteration-count: 1 !important;
     scroll-behavior: auto !important; caret-color: transparent !important }`);
-  read(Document.prototype, "adoptedStyleSheets").push(still);
   const finish = () => {
     for (const animation of document.getAnimations()) {
       try { animation.finish(); } catch { animation.cancel(); }  // one without end can't be finished
     }
   };
 
+  // What changes in a shadow root or in a frame does not show in the document: every root that can be read is watched.
   let changes = 0;
   const observer = new MutationObserver((records) => { changes += records.length; });
-  observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+  const watched = new WeakSet();
+  const watch = (root) => {
+    if (watched.has(root)) return;
+    watched.add(root);
+    changes += 1;
+    observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+    if (root === document || root.ownerDocument === document) root.adoptedStyleSheets.push(still);
+  };
+  const documentIn = (frame) => { try { return frame.contentDocument; } catch { return null; } };
+  const shadowOf = (element) => Object.getOwnPropertyDescriptor(Element.prototype, "shadowRoot").get.call(element);
+  const roots = () => {
+    const found = [document];
+    for (const root of found) {
+      for (const element of selectIn(root, "*")) {
+        const shadow = shadowOf(element);
+        if (shadow) found.push(shadow);
+      }
+      for (const frame of selectIn(root, "iframe, frame")) {
+        const inner = documentIn(frame);
+        if (inner) found.push(inner);
+      }
+    }
+    return found;
+  };
 
   // A frame that waits until it is scrolled to would stay untested.
   const hurried = [];
-  const hurry = () => {
-    for (const frame of selectAll('iframe[loading="lazy"]')) {
+  const hurry = (root) => {
+    for (const frame of selectIn(root, 'iframe[loading="lazy"]')) {
       hurried.push(frame);
       frame.loading = "eager";
+    }
+  };
+  const spread = () => {
+    for (const root of roots()) {
+      watch(root);
+      hurry(root);
     }
   };
   const isWaiting = (frame) => {
@@ -44,6 +75,7 @@
 
   globalThis.fanfoldWatch = {
     look(ready) {
+      spread();
       changes += observer.takeRecords().length;
       return JSON.stringify({
         changes,
@@ -64,6 +96,8 @@
         text_length: field ? (read(Document.prototype, "body")?.innerText ?? "").length : null,
         has_selector: selector === null ? null : attempt(() => select(selector) !== null),
         is_parsed: read(Document.prototype, "readyState") !== "loading",
+        was_stopped: read(Document.prototype, "readyState") === "complete" && entry?.domContentLoadedEventEnd === 0,
+        is_malformed: read(Document.prototype, "contentType") !== "text/html" && select("parsererror") !== null,
         awaited: read(Document.prototype, "readyState") === "complete" ? [] : [
           ...selectAll("link[rel~=stylesheet]").filter((link) => !link.sheet && !link.disabled).map((link) => link.href),
           ...selectAll("img:not([loading=lazy])").filter((image) => image.src && !image.complete).map((i) => i.src),
@@ -71,13 +105,12 @@
         awaited_frames: selectAll("iframe, frame").filter(isWaiting).length,
       });
     },
-    hurry,
     finish,
     rest() {
       observer.disconnect();
       for (const frame of hurried) frame.loading = "lazy";
     },
   };
-  hurry();
+  spread();
   finish();
 })();

@@ -27,7 +27,7 @@ class Sight:
         self.trace.url, self.trace.status = url, response.status
         self.trace.content_type = response.headers.get("content-type")
         wait = response.headers.get("retry-after", "")
-        self.trace.retry_after = float(wait) if wait.isdigit() else None
+        self.trace.retry_after = float(wait) if wait.isdecimal() else None
 
     async def read(self, world: World, first: str) -> dict[str, Any]:
         """Evaluate an expression and then read the page's facts, in one call.
@@ -49,4 +49,5 @@ class Sight:
             url=trace.url or self.route.url, status=trace.status, content_type=trace.content_type,
             is_download=is_download, title=trace.title, has_password_field=facts.get("has_password_field", False),
             text_length=facts.get("text_length"), has_selector=facts.get("has_selector"),
+            is_malformed=facts.get("is_malformed", False),
         )

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import ssl
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -15,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar
 
 from schemas.address import identity_of
+from schemas.errors import ContractError
 from schemas.plan import PlannedRoute
 from schemas.route import RouteKey
 from schemas.settings import IdentitySwitches, ScanSettings
@@ -42,6 +44,8 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     wait_s: float = 0.0
     claims_bytes: int | None = None  # says it is longer than it is, then hangs up
+    raw: bytes | None = None  # the whole answer as it goes over the wire, then hangs up
+    endless: bytes | None = None  # after the body, again and again, until somebody hangs up
 
 
 def html(body: str, title: str = "A page", head: str = "", lang: str = "en", **rest: Any) -> Answer:
@@ -56,9 +60,14 @@ def redirect(to: str, status: int = 302) -> Answer:
 
 
 class Site:
-    """A threaded server; a path may hold a function of the request's count and headers."""
+    """A threaded server; a path may hold a function of the request's count and headers.
 
-    def __init__(self) -> None:
+    Args:
+        tls: makes it speak https.
+    """
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self.scheme = "https" if tls else "http"
         self.pages: dict[str, Answer | Callable[[int, Mapping[str, str]], Answer]] = {}
         self.requests: list[tuple[str, dict[str, str]]] = []
         self._release = threading.Event()
@@ -76,6 +85,8 @@ class Site:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
+        if tls:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         self._thread.start()
 
@@ -84,7 +95,7 @@ class Site:
         return self._server.server_port
 
     def url(self, path: str, host: str = "127.0.0.1") -> str:
-        return f"http://{host}:{self.port}{path}"
+        return f"{self.scheme}://{host}:{self.port}{path}"
 
     def put(self, path: str, answer: "Answer | Callable[[int, Mapping[str, str]], Answer]") -> str:
         """Serve an answer at a path and return its address."""
@@ -105,15 +116,22 @@ class Site:
             found = Answer(PIXEL, media_type="image/gif") if path.startswith("/pixel") else html("gone", status=404)
         if found.wait_s:
             self._release.wait(found.wait_s)
+        if found.raw is not None or found.endless is not None:
+            handler.close_connection = True
+        if found.raw is not None:
+            handler.wfile.write(found.raw)
+            return
         handler.send_response(found.status)
         if found.media_type is not None:
             handler.send_header("Content-Type", found.media_type)
         for name, value in found.headers.items():
             handler.send_header(name, value)
-        if found.status not in (204, 304):
+        if found.endless is None and found.status not in (204, 304):
             handler.send_header("Content-Length", str(found.claims_bytes or len(found.body)))
         handler.end_headers()
         handler.wfile.write(found.body)
+        while found.endless is not None and not self._release.is_set():
+            handler.wfile.write(found.endless)
         if found.claims_bytes:
             handler.close_connection = True
 
@@ -142,7 +160,7 @@ def finder(routes: Iterable[PlannedRoute]) -> Callable[[str, str | None], str | 
     def find(address: str, auth: str | None) -> str | None:
         try:
             return known.get(RouteKey(identity_of(address, IdentitySwitches()), auth))
-        except ValueError:
+        except ContractError:
             return None
 
     return find

@@ -144,31 +144,45 @@ def untested(visited) -> list[str]:
 
 
 @pytest.mark.parametrize("beside", ["", FAULT + '<iframe title="f" id="f" src="/inner"></iframe>'])
-def test_a_frame_in_a_closed_shadow_root_is_named(site: Site, scanner: Scanner, beside: str) -> None:
+def test_a_frame_in_a_closed_shadow_root_is_tested(site: Site, scanner: Scanner, beside: str) -> None:
     site.put("/inner", html(FAULT))
     body = in_closed_root(f"<iframe title='c' srcdoc='<title>c</title>{FAULT}'></iframe>") + beside
     visited = scanner.visit(site.put("/", html(body)))
-    found = ['["#f","img"]', '["img"]'] if beside else []
-    assert (*summary(visited), untested(visited)) == (
-        PARTLY, "frame_untested", found, 1, ["about:srcdoc (unreachable)"])
-    assert visited.outcome.has_untested_own_frame
+    found = ['["#f","img"]', '["img"]', r'[["#host","iframe[title=\"c\"]"],"img"]'] if beside else [
+        '[["#host","iframe"],"img"]']
+    assert summary(visited) == (SCANNED, "tested", found, 0)
 
 
-def test_a_frame_of_another_site_in_a_closed_shadow_root_is_named(site: Site, scanner: Scanner) -> None:
+def test_a_frame_of_another_site_in_a_closed_shadow_root_is_tested(site: Site, scanner: Scanner) -> None:
     site.put("/inner", html(FAULT))
     other = site.url("/inner", "localhost")
     visited = scanner.visit(site.put("/", html(in_closed_root(f"<iframe title='c' src='{other}'></iframe>"))))
-    assert (*summary(visited), untested(visited)) == (PARTLY, "frame_untested", [], 1, [f"{other} (unreachable)"])
-    assert not visited.outcome.has_untested_own_frame
+    assert summary(visited) == (SCANNED, "tested", ['[["#host","iframe"],"img"]'], 0)
 
 
-def test_a_closed_shadow_root_within_a_frame_of_another_site(site: Site, scanner: Scanner) -> None:
+def test_closed_shadow_roots_within_frames_are_tested(site: Site, scanner: Scanner) -> None:
+    """Of the page's own site, of another, and in frames of theirs: each process is looked through by itself."""
     site.put("/deep", html(FAULT))
-    site.put("/inner", html(FAULT + in_closed_root(f"<iframe title='c' src='{site.url('/deep')}'></iframe>")))
+    site.put("/inner", html(FAULT + in_closed_root(f"{FAULT}<iframe title='c' src='{site.url('/deep')}'></iframe>")))
     other = site.url("/inner", "localhost")
-    visited = scanner.visit(site.put("/", html(f'<iframe title="f" id="f" src="{other}"></iframe>')))
-    assert (*summary(visited), untested(visited)) == (
-        PARTLY, "frame_untested", ['["#f","img"]'], 1, [f"{site.url('/deep')} (unreachable)"])
+    body = f'<iframe title="f" id="f" src="{other}"></iframe><iframe title="g" id="g" src="/inner"></iframe>'
+    visited = scanner.visit(site.put("/", html(body)))
+    found = [f'["#{frame}",{target}]' for frame in "fg" for target in (
+        '"img"', '["#host","iframe"],"img"', '["#host","img"]')]
+    assert summary(visited) == (SCANNED, "tested", found, 0)
+
+
+def test_a_page_in_an_object_is_named_wherever_it_lies(site: Site, scanner: Scanner) -> None:
+    site.put("/deep", html(FAULT))
+    inner = "<object data='/deep' type='text/html' width='300' height='200' aria-label='o'></object>"
+    site.put("/inner", html(inner))
+    bodies = [in_closed_root(inner), in_closed_root(inner).replace("closed", "open"),
+              '<iframe title="f" id="f" src="/inner"></iframe>']
+    for number, body in enumerate(bodies):
+        visited = scanner.visit(site.put(f"/{number}", html(body)))
+        assert (*summary(visited), untested(visited)) == (
+            PARTLY, "frame_untested", [], 1, [f"{site.url('/deep')} (unreachable)"])
+        assert visited.outcome.has_untested_own_frame
 
 
 HIDDEN = {
