@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from schemas.evidence import Quarantined
 from schemas.finding import Finding, Sighting
-from schemas.outcome import Outcome, OutcomeKind
+from schemas.outcome import RULE_FAILED, Outcome, OutcomeKind
 
 OWN_FRAMES, CUT_RESULTS = UNTESTED_PARTS = ("untested_own_frames", "cut_results")
+FAILED_RULES = "failed_rules"  # no policy waves these through: switch the rule off, or accept the route by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +70,13 @@ def untested_parts(outcome: Outcome) -> frozenset[str]:
     """Name the coverage rules that judge what nobody looked at on a scanned route: `UNTESTED_PARTS`.
 
     Frames of other origins are the other side's duty: they are warned of, not counted as a hole. A partial scan that
-    does not say what is lacking is a hole.
+    does not say what is lacking is a hole, and so is a rule that failed (`FAILED_RULES`), whatever the policy says.
     """
     if not outcome.outcome.was_scanned:
         return frozenset()
     parts = {OWN_FRAMES} if outcome.has_untested_own_frame else set()
     if outcome.is_cut:
-        parts.add(CUT_RESULTS)
+        parts.add(FAILED_RULES if outcome.reason == RULE_FAILED else CUT_RESULTS)
     if not parts and outcome.outcome is OutcomeKind.PARTIALLY_SCANNED and outcome.frames_untested == 0:
         parts.add(OWN_FRAMES)
     return frozenset(parts)

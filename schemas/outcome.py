@@ -42,6 +42,7 @@ class OutcomeKind(StrEnum):
 SETTLED = frozenset(
     {OutcomeKind.SCANNED, OutcomeKind.PARTIALLY_SCANNED, OutcomeKind.NOT_APPLICABLE, OutcomeKind.REDIRECTED}
 )
+RULE_FAILED = "rule_failed"  # the reason of a route on which a rule of the engine raised an error; goes before others
 ADDED_BY_CONVERGE = frozenset({OutcomeKind.MISSING, OutcomeKind.EXPIRED, OutcomeKind.CARRIED})
 
 

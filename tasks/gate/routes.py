@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from schemas.converged import is_untested
+from schemas.converged import CUT_RESULTS, FAILED_RULES, OWN_FRAMES, is_untested, untested_parts
 from schemas.coverage_rules import Accepted
 from schemas.gate_input import GateInput
 from schemas.outcome import Outcome, OutcomeKind
@@ -61,13 +61,15 @@ def _check_unsettled(given: GateInput, holes: Holes) -> Iterable[Reason]:
 
 def _check_untested(given: GateInput, holes: Holes) -> Iterable[Reason]:
     rules = given.policy.coverage
-    cut = [row for row in holes.untested if row.is_cut]
-    framed = [row for row in holes.untested if not row.is_cut or row.has_untested_own_frame]
+    by_part = {part: [row for row in holes.untested if part in untested_parts(row)]
+               for part in (OWN_FRAMES, CUT_RESULTS, FAILED_RULES)}
     foreign = [row for row in holes.in_scope
                if row.outcome is OutcomeKind.PARTIALLY_SCANNED and not is_untested(row)]
     for code, rows, weight, text in (
-            ("untested_frames", framed, rules.untested_own_frames, "an untested part, as a frame of their own"),
-            ("cut_results", cut, rules.cut_results, "results that were cut for size"),
+            ("untested_frames", by_part[OWN_FRAMES], rules.untested_own_frames,
+             "an untested part, as a frame of their own"),
+            ("cut_results", by_part[CUT_RESULTS], rules.cut_results, "results that were cut for size"),
+            ("failed_rules", by_part[FAILED_RULES], "incomplete", "a rule of the engine that failed"),
             ("untested_other_frames", foreign, rules.untested_other_frames, "an untested frame of another origin")):
         if rows and weight != "ignore":
             yield Reason.of(Weight(weight), code, f"{_share(rows, holes)} have {text}.", map(_named, rows))

@@ -6,7 +6,7 @@ Here: words and sentences. Not here: which reason holds (`judge.py`, `faults.py`
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from schemas.outcome import OutcomeKind
+from schemas.outcome import RULE_FAILED, OutcomeKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,10 @@ REASONS: Mapping[str, Reason] = {
     "results_cut": Reason(
         _O.PARTIALLY_SCANNED,
         "The page has more faulty nodes than are kept. Mend the rule that is counted most, then scan again."),
-    "rule_failed": Reason(
+    RULE_FAILED: Reason(
         _O.PARTIALLY_SCANNED,
         "A rule of the engine raised an error on this page, so what it looks for was not tested. Report it with the "
-        "detail, or test that rule by hand."),
+        "detail and test that rule by hand; until it is mended, accept the route in the policy or switch it off."),
     "document": Reason(
         _O.NOT_APPLICABLE,
         "Nothing to do if this is a file and no page; exclude it by a pattern to shorten the plan."),

@@ -20,7 +20,7 @@ from schemas.occurrence import (
     criteria_of,
     fingerprint_of,
 )
-from schemas.outcome import Outcome
+from schemas.outcome import RULE_FAILED, Outcome
 from schemas.plan import PlannedRoute
 from schemas.settings import ScanSettings
 from tasks.scan.judge import Judgement
@@ -32,7 +32,7 @@ DETAIL_CHARACTERS = 500
 TITLE_CHARACTERS = 300
 SUMMARY_CHARACTERS = 2_000
 SHOWN_FRAMES = 20
-QUOTING_REASONS = ("expect_title", "rule_failed", "frame_untested", "results_cut", "engine_failed")
+QUOTING_REASONS = ("expect_title", RULE_FAILED, "frame_untested", "results_cut", "engine_failed")
 QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1).)*\1""", re.DOTALL)
 MASK = "•"
 
@@ -164,9 +164,11 @@ def judgement_of(report: Report) -> Judgement:
     faults = [f"rule {rule} failed: {fault}" for rule, fault in report.failed]
     if report.untested:
         shown = "; ".join(f"{frame.address[:100]} ({frame.why})" for frame in report.untested[:3])
-        return Judgement("frame_untested", "; ".join([f"{len(report.untested)} untested: {shown}", *faults]))
+        faults.append(f"{len(report.untested)} untested: {shown}")
     if report.failed:
-        return Judgement("rule_failed", "; ".join(faults))
+        return Judgement(RULE_FAILED, "; ".join(faults))
+    if report.untested:
+        return Judgement("frame_untested", "; ".join(faults))
     if report.is_cut:
         return Judgement("results_cut", "only part of the faulty nodes is kept")
     return Judgement("tested")

@@ -85,6 +85,7 @@ def test_a_fade_makes_no_contrast_finding(site: Site, scanner: Scanner, case: st
     style, script = FADES[case]
     body = f"<p id='f'>Words that fade in</p><script>addEventListener('load', () => {{ {script} }})</script>"
     visited = scanner.visit(site.put("/", html(body, head=f"<style>{style}</style>")))
+    assert visited.outcome.reason is None, visited.outcome
     assert [row.rule for row in visited.occurrences] == []
     contrast = {row.rule_class.value for row in visited.rule_results if row.rule == "color-contrast"}
     assert contrast == {"pass"}

@@ -116,10 +116,10 @@ def test_a_full_disk_loses_nothing_that_was_committed(start, tmp_path):
     """The store's disk fills up: the shard dies, nothing is clean for it, and with room again the run goes on."""
     small = tmp_path / "store"
     small.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(small)], check=False,
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(small)], check=False,
                              capture_output=True)
     if mounted.returncode != 0:
-        pytest.skip("a disk of 400 KB needs the right to mount one")
+        pytest.skip("a disk of 2 MB needs the right to mount one")
     try:
         with small_site(6, FAULTY) as site:
             legs = start(site)

@@ -273,6 +273,7 @@ def test_a_partial_scan_is_owed_where_the_gate_counts_a_hole(changes, is_hole):
     ({"is_cut": True}, {}, False),
     ({"is_cut": True}, {"cut_results": "warn"}, True),
     ({"is_cut": True}, {"untested_own_frames": "warn"}, False),
+    ({"is_cut": True, "reason": "rule_failed"}, {"cut_results": "warn", "untested_own_frames": "warn"}, False),
     ({"has_untested_own_frame": True, "frames_untested": 1}, {"untested_own_frames": "warn"}, True),
     ({"is_cut": True, "has_untested_own_frame": True}, {"cut_results": "warn"}, False),
     ({"is_cut": True, "has_untested_own_frame": True}, {"cut_results": "warn", "untested_own_frames": "warn"}, True),

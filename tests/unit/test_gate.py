@@ -317,6 +317,7 @@ def test_a_route_without_any_outcome_is_never_let_pass():
     ({"has_untested_own_frame": True, "frames_untested": 1}, {"untested_own_frames": "warn"}, "passed"),
     ({"is_cut": True}, {"cut_results": "warn"}, "passed"),
     ({"is_cut": True, "has_untested_own_frame": True}, {"cut_results": "warn"}, "incomplete"),
+    ({"is_cut": True, "reason": "rule_failed"}, {"cut_results": "warn", "untested_own_frames": "warn"}, "incomplete"),
 ])
 def test_a_policy_may_let_parts_go_untested(changes, policy, expected):
     rows = [outcome(A), outcome(B, "partially_scanned", **changes)]

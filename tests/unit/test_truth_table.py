@@ -60,6 +60,7 @@ def run_of(coverage: str) -> GateInput:
         "untested frame": [*rows[:2], outcome(C, "partially_scanned", has_untested_own_frame=True, frames_untested=1)],
         "other frame": [*rows[:2], outcome(C, "partially_scanned", frames_untested=1)],
         "cut results": [*rows[:2], outcome(C, "partially_scanned", is_cut=True)],
+        "failed rule": [*rows[:2], outcome(C, "partially_scanned", reason="rule_failed", is_cut=True)],
         "too many files": [*rows, *(outcome(page, "not_applicable") for page in FILES)],
         "nothing scanned": [outcome(page, "http_error", status=403) for page in (A, B, C)],
     }.get(coverage, rows)
@@ -71,6 +72,8 @@ def run_of(coverage: str) -> GateInput:
         del receipts[1]
     if coverage == "expired route":
         receipts[1] = receipt(plan, 1, ended_by="run_budget")
+    if coverage == "shard cut short":
+        receipts[1] = receipt(plan, 1, ended_by="cancelled")
     if coverage == "mixed engine":
         receipts[1] = receipt(plan, 1, engine_digest="f" * 64, engine_version="4.11.0")
     if coverage == "mixed browser":
