@@ -5,7 +5,7 @@ Here: which child comes next, what a failed one costs, counts. Not here: one req
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from schemas.address import address_for_messages, address_offences
@@ -102,6 +102,7 @@ class SitemapTree:
             self._add_child(sitemap.addresses, name)
 
     def _fetched(self, address: str) -> bytes:
+        _refuse_secrets([address])
         offences = address_offences(address, "child", self.switches)
         if offences:
             raise SourceError(offences[0].fault, offences[0].expected)
@@ -119,6 +120,7 @@ class SitemapTree:
             self.warnings.append(f"{name} lists no addresses.")
 
     def _add(self, addresses: list[str], name: str) -> None:
+        _refuse_secrets(addresses)
         if len(self.entries) + len(addresses) > self.limits.addresses:
             raise SourceError(f"brings the source above {self.limits.addresses} addresses")
         self.entries += [ManifestEntry(url=address, where=name) for address in addresses]
@@ -126,3 +128,9 @@ class SitemapTree:
     def _warn_of_blanks(self, name: str, blank_count: int) -> None:
         if blank_count:
             self.warnings.append(f"{name} has {blank_count} entries without an address.")
+
+
+def _refuse_secrets(addresses: Iterable[str]) -> None:
+    """A sitemap is written by the site: one that could name our secrets could have them sent wherever it likes."""
+    if any("{{secret" in address for address in addresses):
+        raise SourceError("names a secret", "addresses without `{{secret:NAME}}`: only a manifest may name one")

