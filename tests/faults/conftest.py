@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import threading
 import time
@@ -19,6 +20,7 @@ from schemas.verdict import Verdict
 from tasks.scan.reap import descendants
 from tasks.scan.watch import Event, ShardReport
 from tasks.store import Store
+from tests.site import small_site
 
 # What a disturbed run must have in common with an undisturbed one: all that is about the pages, not about the scan.
 OUTCOME_COLUMNS = (
@@ -84,6 +86,31 @@ class Legs:
                 "occurrences": self.rows("occurrences", OCCURRENCE_COLUMNS),
                 "rule_results": self.rows("rule_results", RULE_COLUMNS),
                 "findings": self.rows("findings", FINDING_COLUMNS)}
+
+
+@pytest.fixture(scope="module")
+def whole_run(tmp_path_factory):
+    """A site of six pages, a whole run of it, and what that says of pages: scanned once for a module."""
+    folder = tmp_path_factory.mktemp("whole")
+    with small_site(6, frozenset({1, 4})) as site, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("FANFOLD_STORE", str(folder / "store"))
+        request = AuditRequest(source=str(site.manifest(folder / "m.json")), run_id="r1", shards=1)
+        legs = Legs(plan_run(request, "r1", "r1-flow-1"))
+        legs.scan()
+        legs.fold()
+        yield site, legs, legs.dataset()
+
+
+@pytest.fixture
+def whole(whole_run, tmp_path, monkeypatch):
+    """The module's whole run in a store of the test's own, to be broken: site, legs, expected dataset."""
+    site, legs, expected = whole_run
+    shutil.copytree(legs.run.ref.store, tmp_path / "store")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FANFOLD_STORE", str(tmp_path / "store"))
+    site.log.clear()
+    return site, Legs(replace(legs.run, ref=replace(legs.run.ref, store=str(tmp_path / "store")))), expected
 
 
 @pytest.fixture
