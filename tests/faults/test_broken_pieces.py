@@ -19,13 +19,6 @@ def shelf_of(legs, shard_index=0):
     return Shelf(legs.store, legs.run.ref.layout, legs.run.plan_id, shard_index)
 
 
-def scanned_and_expected(start, site):
-    legs = start(site)
-    legs.scan()
-    legs.fold()
-    return legs, legs.dataset()
-
-
 def first_triple(legs, kind):
     name = shelf_of(legs).attempts()[0]
     return legs.run.ref.layout.triple(0, name, kind, committed_numbers(shelf_of(legs), name)[0])
@@ -34,63 +27,56 @@ def first_triple(legs, kind):
 @pytest.mark.parametrize("kind", ["outcomes", "occurrences"])
 @pytest.mark.parametrize("harm", [lambda data: data[:-3], lambda data: b"", lambda data: data[:40] + b"x" + data[41:]],
                          ids=["cut", "empty", "changed"])
-def test_a_broken_triple_is_quarantined_and_healed_by_the_next_attempt(start, kind, harm):
+def test_a_broken_triple_is_quarantined_and_healed_by_the_next_attempt(whole, kind, harm):
     """081: a file cut by three bytes, empty, or changed."""
-    with small_site(6, FAULTY) as site:
-        legs, expected = scanned_and_expected(start, site)
-        key = first_triple(legs, kind)
-        legs.store.write(key, harm(legs.store.read(key)))
-        verdict = legs.fold()
-        quarantined = legs.rows("quarantine", ("file", "kind"))
-        assert (verdict.kind, quarantined) == (VerdictKind.INCOMPLETE, [{"file": key, "kind": "triple"}])
-        assert {row["outcome"] for row in legs.rows("outcomes", ("outcome",))} == {"missing"}
-        site.log.clear()
-        legs.scan(flow_attempt="retry")
-        assert legs.fold().kind is VerdictKind.BLOCKED
-        assert (sorted(site.log), legs.dataset()) == ([f"/p{i:02d}" for i in range(6)], expected)
+    site, legs, expected = whole
+    key = first_triple(legs, kind)
+    legs.store.write(key, harm(legs.store.read(key)))
+    verdict = legs.fold()
+    quarantined = legs.rows("quarantine", ("file", "kind"))
+    assert (verdict.kind, quarantined) == (VerdictKind.INCOMPLETE, [{"file": key, "kind": "triple"}])
+    assert {row["outcome"] for row in legs.rows("outcomes", ("outcome",))} == {"missing"}
+    legs.scan(flow_attempt="retry")
+    assert legs.fold().kind is VerdictKind.BLOCKED
+    assert (sorted(site.log), legs.dataset()) == ([f"/p{i:02d}" for i in range(6)], expected)
 
 
 @pytest.mark.parametrize("change", [{"plan_id": "f" * 64}, {"shard_index": 7}], ids=["stale plan", "foreign shard"])
-def test_a_triple_of_another_plan_or_shard_is_not_adopted(start, change):
-    with small_site(4, FAULTY) as site:
-        legs, expected = scanned_and_expected(start, site)
-        shelf = shelf_of(legs)
-        tables = {kind: legs.store.read_table(first_triple(legs, kind))[0]
-                  for kind in ("outcomes", "occurrences", "rule_results")}
-        foreign = replace(shelf, **change)
-        write_triple(foreign, "attempt-9-00000000", 1, tables)
-        if "shard_index" in change:  # its files, in the wrong folder
-            for kind in tables:
-                wrong = legs.run.ref.layout.triple(7, "attempt-9-00000000", kind, 1)
-                legs.store.write(legs.run.ref.layout.triple(0, "attempt-9-00000000", kind, 1), legs.store.read(wrong))
-        site.log.clear()
-        report = legs.scan()
-        assert "not adopted" in report.log_tail
-        legs.fold()
-        assert (site.log, legs.dataset()) == ([], expected)
+def test_a_triple_of_another_plan_or_shard_is_not_adopted(whole, change):
+    site, legs, expected = whole
+    foreign = replace(shelf_of(legs), **change)
+    tables = {kind: legs.store.read_table(first_triple(legs, kind))[0]
+              for kind in ("outcomes", "occurrences", "rule_results")}
+    write_triple(foreign, "attempt-9-00000000", 1, tables)
+    if "shard_index" in change:  # its files, in the wrong folder
+        for kind in tables:
+            wrong = legs.run.ref.layout.triple(7, "attempt-9-00000000", kind, 1)
+            legs.store.write(legs.run.ref.layout.triple(0, "attempt-9-00000000", kind, 1), legs.store.read(wrong))
+    report = legs.scan()
+    assert "not adopted" in report.log_tail
+    legs.fold()
+    assert (site.log, legs.dataset()) == ([], expected)
 
 
-def test_a_quarantined_row_is_scanned_again_and_can_heal_the_run(start):
+def test_a_quarantined_row_is_scanned_again_and_can_heal_the_run(whole):
     """088: an impossible value in one row: that route is owed a scan, its neighbours are not."""
-    with small_site(5, FAULTY) as site:
-        legs, expected = scanned_and_expected(start, site)
-        shelf = shelf_of(legs)
-        name = shelf.attempts()[0]
-        rows = legs.store.read_table(first_triple(legs, "outcomes"))[0].to_pylist()
-        for row in rows:
-            row["status"] = -1 if row["url"].endswith("/p02") else row["status"]
-        tables = {kind: legs.store.read_table(first_triple(legs, kind))[0] for kind in ("occurrences", "rule_results")}
-        ref = write_triple(shelf, name, 1, tables | {"outcomes": table_of("outcome", rows)})
-        receipt = read_receipt(shelf, name)
-        write_receipt(shelf, replace(receipt, triples=(ref,)))
-        verdict = legs.fold()
-        (quarantined,) = legs.rows("quarantine", ("kind", "reason", "shard_index"))
-        assert (verdict.kind, quarantined) == (
-            VerdictKind.INCOMPLETE, {"kind": "outcomes", "reason": "status is below 0", "shard_index": 0})
-        site.log.clear()
-        legs.scan(flow_attempt="retry")
-        assert legs.fold().kind is VerdictKind.BLOCKED
-        assert (site.log, legs.dataset()) == (["/p02"], expected)
+    site, legs, expected = whole
+    shelf = shelf_of(legs)
+    name = shelf.attempts()[0]
+    rows = legs.store.read_table(first_triple(legs, "outcomes"))[0].to_pylist()
+    for row in rows:
+        row["status"] = -1 if row["url"].endswith("/p02") else row["status"]
+    tables = {kind: legs.store.read_table(first_triple(legs, kind))[0] for kind in ("occurrences", "rule_results")}
+    ref = write_triple(shelf, name, 1, tables | {"outcomes": table_of("outcome", rows)})
+    receipt = read_receipt(shelf, name)
+    write_receipt(shelf, replace(receipt, triples=(ref,)))
+    verdict = legs.fold()
+    (quarantined,) = legs.rows("quarantine", ("kind", "reason", "shard_index"))
+    assert (verdict.kind, quarantined) == (
+        VerdictKind.INCOMPLETE, {"kind": "outcomes", "reason": "status is below 0", "shard_index": 0})
+    legs.scan(flow_attempt="retry")
+    assert legs.fold().kind is VerdictKind.BLOCKED
+    assert (site.log, legs.dataset()) == (["/p02"], expected)
 
 
 def test_a_route_that_converge_downgraded_is_scanned_again_and_can_heal_the_run(start):
