@@ -108,10 +108,26 @@ globalThis.fanfold = (() => {
     }
     return false;
   };
+  // A form answers with its own field for these, and the engine asks by plain name: it does not look into the form then,
+  // or climbs from field to form for ever.
+  const HIDING = ["childNodes", "nodeType", "hasAttribute"], ENDLESS = ["parentNode", "parentElement"];
+  const hidden = new Set();
+  const noteNames = (roots) => {
+    hidden.clear();
+    for (const root of roots) {
+      for (const form of find(root, "form")) {
+        if (isLeftOut(form) || !Element.prototype.checkVisibility.call(form)) continue;
+        const endless = ENDLESS.find((name) => Object.hasOwn(form, name));
+        if (endless) return { fault: "engine_failed", detail: `a form has a field named ${endless}: the engine would never end` };
+        for (const name of HIDING) if (Object.hasOwn(form, name)) hidden.add(name);
+      }
+    }
+    return null;
+  };
   // Finds what is left out of this document and returns why nothing can be tested then, if so.
   const leaveOut = (selectors) => {
     leftOut.clear();
-    const roots = selectors.length ? [document] : [];
+    const roots = [document];
     for (const root of roots) for (const element of find(root, "*")) if (shadowOf(element)) roots.push(shadowOf(element));
     for (const selector of selectors) {
       try {
@@ -121,10 +137,10 @@ globalThis.fanfold = (() => {
     for (const element of leftOut) if (parentOf(element) && isLeftOut(parentOf(element))) leftOut.delete(element);
     const whole = [read(Document.prototype, "documentElement").call(document), read(Document.prototype, "body").call(document)];
     const isEmpty = leftOut.size > 0 && (whole.some((one) => leftOut.has(one)) || !hasContent(whole[1] ?? whole[0]));
-    return isEmpty ? { fault: "nothing_left", detail: [...matched].join(", ") } : null;
+    return isEmpty ? { fault: "nothing_left", detail: [...matched].join(", ") } : noteNames(roots);
   };
   const scopeOf = (scope) => (leftOut.size ? { ...scope, include: scope.include ?? [document], exclude: [...(scope.exclude ?? []), ...leftOut] } : null);
-  const whatIsLeftOut = () => ({ excluded_count: leftOut.size, excluded_by: [...matched] });
+  const whatIsLeftOut = () => ({ excluded_count: leftOut.size, excluded_by: [...matched], hidden: [...hidden] });
 
   return {
     version: axe.version,
@@ -165,7 +181,7 @@ globalThis.fanfold = (() => {
         const address = addressOf(owner);
         return {
           scope: frameContext, address, path: fanfoldPath.path(owner),
-          expectsDocument: /^(?:https?|data|blob):/.test(address) && !owner.hasAttribute("srcdoc"),
+          expectsDocument: /^(?:https?|data|blob):/.test(address) || owner.hasAttribute("srcdoc"),
         };
       });
       partial = await axe.runPartial(scope, options);

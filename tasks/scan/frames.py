@@ -22,6 +22,7 @@ from tasks.scan.world import DocumentMoved, ScriptFailed, World
 
 FRAME_SECONDS = 10.0
 FRAME_LIMIT = 60
+RESERVED_SHARE = 0.25  # of the time that is left when the engine begins: for putting the parts together
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,16 @@ class _Walk:
     untested: list[UntestedFrame] = field(default_factory=list)
     excluded: list[Mapping[str, Any]] = field(default_factory=list)
     number: int = 0
+    reserve_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reserve_s = self.left_s() * RESERVED_SHARE
+
+    def refusal(self, number: int) -> str | None:
+        """Say why a frame is not tested any more: so many, or so slow, that the rest of the visit would suffer."""
+        if number > FRAME_LIMIT:
+            return "too_many"
+        return "deadline" if self.left_s() < self.reserve_s else None
 
     @property
     def frame_seconds(self) -> float:
@@ -85,7 +96,8 @@ async def _run_with_frames(
     await _describe(raw, walk, run)
     nodes = [read_node(node, walk.owner_paths[node["frame"]]) for node in raw["nodes"]]
     raw |= {"version": started["version"], "excluded_count": sum(one["excluded_count"] for one in walk.excluded),
-            "excluded_by": {selector for one in walk.excluded for selector in one["excluded_by"]}}
+            "excluded_by": {selector for one in walk.excluded for selector in one["excluded_by"]},
+            "hidden": {name for one in walk.excluded for name in one["hidden"]}}
     return read_report(raw, nodes, len(walk.worlds), walk.untested)
 
 
@@ -105,8 +117,8 @@ async def _walk_frames(
         number = walk.number
         place = len(walk.parts)
         walk.parts.append(None)
-        why = "too_many"
-        if number <= FRAME_LIMIT:
+        why = walk.refusal(number)
+        if why is None:
             tested = await _test_frame(walk, sessions, parent, index, child, number, run)
             if isinstance(tested, _Part):
                 walk.parts[place] = tested.text

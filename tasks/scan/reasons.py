@@ -32,6 +32,10 @@ REASONS: Mapping[str, Reason] = {
         _O.PARTIALLY_SCANNED,
         "Open the listed frames by hand. A frame that does not load, answers slowly or refuses to be framed has to "
         "be mended, or removed from the page; a frame of a third party only warns."),
+    "form_hidden": Reason(
+        _O.PARTIALLY_SCANNED,
+        "A field has the name of something that every element has, so no script can look into its form and nothing in "
+        "there was tested. Rename the field, or test the form by hand."),
     "results_cut": Reason(
         _O.PARTIALLY_SCANNED,
         "The page has more faulty nodes than are kept. Mend the rule that is counted most, then scan again."),

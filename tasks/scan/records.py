@@ -94,7 +94,8 @@ class RecordMaker:
             frames_tested=report.tested_count if report else 0, frames_untested=len(untested),
             untested_frames=tuple(self._shown_frame(frame) for frame in untested[:SHOWN_FRAMES]),
             is_cut=report is not None and (report.is_cut or bool(report.failed)),
-            has_untested_own_frame=any(_is_own(frame, trace.url or route.url) for frame in untested),
+            has_untested_own_frame=any(_is_own(frame, trace.url or route.url) for frame in untested)
+            or (report is not None and bool(report.hidden)),
             excluded_count=report.excluded_count if report else None,
             excluded_by=tuple(report.excluded_by) if report else None,
             violation_count=_node_count(report, RuleClass.VIOLATION),
@@ -169,6 +170,8 @@ def judgement_of(report: Report) -> Judgement:
         return Judgement(RULE_FAILED, "; ".join(faults))
     if report.untested:
         return Judgement("frame_untested", "; ".join(faults))
+    if report.hidden:
+        return Judgement("form_hidden", f"a field named {', '.join(report.hidden)}")
     if report.is_cut:
         return Judgement("results_cut", "only part of the faulty nodes is kept")
     return Judgement("tested")

@@ -47,6 +47,7 @@ class Report:
         failed: rules that raised an error of their own, with it. is_cut: nodes were left out.
         excluded_count: elements that the settings leave out of all tested documents, the outermost ones counted.
         excluded_by: selectors that found any.
+        hidden: names of fields that hide their form from the engine.
     """
 
     version: str
@@ -59,6 +60,7 @@ class Report:
     untested: Sequence[UntestedFrame] = ()
     excluded_count: int = 0
     excluded_by: Sequence[str] = ()
+    hidden: Sequence[str] = ()
 
 
 def read_node(raw: Mapping[str, Any], owner_path: Sequence[Any]) -> Node:
@@ -75,4 +77,5 @@ def read_report(
         version=raw["version"], rules=[tuple(rule) for rule in raw["rules"]], nodes=nodes, found=raw["found"],
         failed=[tuple(one) for one in raw["failed"]], is_cut=raw["is_cut"], tested_count=tested_count,
         untested=untested, excluded_count=raw["excluded_count"], excluded_by=sorted(raw["excluded_by"]),
+        hidden=sorted(raw["hidden"]),
     )

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from schemas.outcome import OutcomeKind
+from tasks.scan.engine import engine_source
 from tests.browser.faulty_site import FAULT, QUICK, Answer, Scanner, Site, html, planned, targets
 
 SCANNED, PARTLY = OutcomeKind.SCANNED, OutcomeKind.PARTIALLY_SCANNED
@@ -210,16 +211,17 @@ def test_the_engine_passes_the_same_frames_over(site: Site, scanner: Scanner, ca
     assert (*summary(visited), visited.outcome.frames_tested) == (SCANNED, "tested", [], 0, 1)
 
 
-def test_a_frame_that_comes_while_the_engine_runs_is_tested(site: Site, scanner: Scanner) -> None:
-    """Our script finishes animations right before the engine: by that a page can tell that it runs."""
+def test_a_frame_that_comes_while_the_engine_runs_counts(site: Site, scanner: Scanner) -> None:
+    """The frame comes with the engine: after the page was found to have none, before its document is tested."""
     site.put("/inner", html(FAULT))
-    body = """<div id="d"></div><p id="far" style="transition: color 9s; color: #000">x</p><script>
-        const far = document.getElementById("far");
-        setTimeout(() => { far.style.color = "#111"; far.getAnimations()[0].finished.then(() => {
-            document.getElementById("d").innerHTML = '<iframe title="f" id="f" src="/inner"></iframe>' }) }, 60)
-        </script>"""
-    visited = scanner.visit(site.put("/", html(body)))
-    assert visited.outcome.frames_tested + visited.outcome.frames_untested == 2
+    route = planned(site.put("/", html(FAULT)))
+    frame = "<iframe title='f' id='f' src='/inner'></iframe>"
+    comes = f"""if (top === window && !document.querySelector("iframe")) document.querySelector("main")
+        .insertAdjacentHTML("beforeend", "{frame}");"""
+    visited = scanner.visit_all([route], engine_text=f"{comes}\n{engine_source(None)}")[route.url]
+    outcome = visited.outcome  # whether its document has arrived when it is looked at is a race
+    assert (outcome.frames_tested, targets(visited), untested(visited)) in (
+        (2, ['["#f","img"]', '["img"]'], []), (1, ['["img"]'], [f"{site.url('/inner')} (blank)"]))
 
 
 @pytest.mark.parametrize("holder", [
@@ -255,3 +257,71 @@ def test_the_next_route_is_unharmed(site: Site, scanner: Scanner) -> None:
     found = scanner.visit_all([planned(loop, deadline_ms=3_000), planned(good)], QUICK)
     assert summary(found[good]) == (SCANNED, "tested", ['["img"]'], 0)
     assert found[loop].outcome.outcome is OutcomeKind.TIMED_OUT
+
+
+def test_more_frames_than_are_tested_are_named(
+    site: Site, scanner: Scanner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither their number nor their slowness may use up the visit."""
+    site.put("/inner", html(FAULT))
+    url = site.put("/", html('<iframe title="f" src="/inner"></iframe>' * 4 + FAULT))
+    monkeypatch.setattr("tasks.scan.frames.FRAME_LIMIT", 2)
+    visited = scanner.visit(url)
+    assert (*summary(visited)[:2], len(targets(visited)), untested(visited)) == (
+        PARTLY, "frame_untested", 3, [f"{site.url('/inner')} (too_many)"] * 2)
+    monkeypatch.setattr("tasks.scan.frames.RESERVED_SHARE", 2.0)
+    visited = scanner.visit(url)
+    assert (*summary(visited), untested(visited)) == (
+        PARTLY, "frame_untested", ['["img"]'], 4, [f"{site.url('/inner')} (deadline)"] * 2 + [
+            f"{site.url('/inner')} (too_many)"] * 2)
+
+
+def test_a_frame_with_more_than_can_be_moved_is_named(
+    site: Site, scanner: Scanner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.scan.script.PART_CHARACTERS", 1_000)
+    site.put("/inner", html(FAULT))
+    visited = scanner.visit(site.put("/", html('<iframe title="f" src="/inner"></iframe>' + FAULT)))
+    assert (*summary(visited), untested(visited)) == (
+        PARTLY, "frame_untested", ['["img"]'], 1, [f"{site.url('/inner')} (too_large)"])
+
+
+def test_frames_that_come_late_or_wait_to_be_scrolled_to_are_loaded(site: Site, scanner: Scanner) -> None:
+    """Also in shadow roots, and frames within frames."""
+    site.put("/inner", html(FAULT))
+    lazy = "<iframe title='f' id='f' loading='lazy' src='/inner'></iframe>"
+    site.put("/outer", html(f'<div style="height:20000px"></div>{lazy}'))
+    far = '<div style="height:20000px"></div>'
+    bodies = {
+        '["#f","img"]': far + f"""<script>setTimeout(() => document.querySelector("main")
+            .insertAdjacentHTML("beforeend", `{lazy}`), 90)</script>""",
+        '[["#host","#f"],"img"]': far + in_closed_root(lazy).replace("closed", "open"),
+        '["#o","#f","img"]': '<iframe title="o" id="o" src="/outer"></iframe>',
+    }
+    for number, (target, body) in enumerate(bodies.items()):
+        assert summary(scanner.visit(site.put(f"/{number}", html(body)))) == (SCANNED, "tested", [target], 0)
+
+
+ADDRESSES = {
+    "data": '<iframe title="x" id="x" src="data:text/html,<html lang=en><title>x</title><img src=x>"></iframe>',
+    "blob": """<iframe title="x" id="x"></iframe><script>x.src = URL.createObjectURL(new Blob(
+        ["<html lang=en><title>x</title><img src=y>"], {type: "text/html"}))</script>""",
+    "javascript": """<iframe title="x" id="x" src="javascript:'<title>x</title><img src=y>'"></iframe>""",
+}
+
+
+@pytest.mark.parametrize("case", ADDRESSES)
+def test_frames_of_other_kinds_of_addresses_are_tested(site: Site, scanner: Scanner, case: str) -> None:
+    assert summary(scanner.visit(site.put("/", html(ADDRESSES[case])))) == (SCANNED, "tested", ['["#x","img"]'], 0)
+
+
+def test_frames_that_show_no_page_are_named(site: Site, scanner: Scanner) -> None:
+    """A file instead of a page, a host that is not there, a page within itself."""
+    file = site.put("/file", Answer(b"x" * 9, media_type="application/octet-stream"))
+    gone = "http://nobody.invalid/"
+    page = site.put("/", html(f'<iframe title="a" src="{file}"></iframe><iframe title="b" src="{gone}"></iframe>'))
+    assert untested(scanner.visit(page)) == [f"{file} (blank)", f"{gone} (error_page)"]
+    itself = site.put("/itself", html('<iframe title="i" id="i" src="/itself"></iframe>' + FAULT))
+    visited = scanner.visit(itself)  # browsers end it at the second one within
+    assert (visited.outcome.outcome, untested(visited)) == (PARTLY, [f"{itself} (blank)"])
+    assert targets(visited)[0] == '["#i","img"]'
