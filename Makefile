@@ -6,7 +6,7 @@ PAGES ?= data/sample/pages
 COUNT ?= 60
 READY := .venv/.ready
 
-.PHONY: audit test setup check benchmarks clean
+.PHONY: audit test setup check benchmarks agreement clean
 
 audit: $(READY)
 	@$(BIN)/fanfold audit "$(SOURCE)" $(ARGS); code=$$?; \
@@ -33,6 +33,9 @@ test: check
 
 benchmarks: $(READY)
 	$(BIN)/python tests/benchmarks/compare.py $(PAGES) --count $(COUNT)
+
+agreement: $(READY)
+	$(BIN)/python -m tests.benchmarks.agreement $(PAGES) --count $(COUNT)
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis data/store

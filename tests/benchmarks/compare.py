@@ -1,7 +1,8 @@
 """`make benchmarks PAGES=folder COUNT=60`: fanfold against the floor on the same pages, as ratios.
 
 Prints wall seconds, CPU seconds of the whole process tree, peak memory and nodes that break a rule, for the floor,
-the shard processes alone, and the whole audit with its Prefect server. Control groups count the tree where this process
+one shard process alone, and the whole audit with its Prefect server; then how well the audit's shards were balanced by
+the durations of the first scan, as planned and as it turned out. Control groups count the tree where this process
 may make them (root on Linux); else what was waited for. Run it on a quiet machine and quote the ratios.
 """
 
@@ -29,6 +30,7 @@ from tasks.store import Store
 
 CGROUP = Path("/sys/fs/cgroup")
 LARGEST_BYTES = 400_000
+SHARDS = 4
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ def main() -> None:
         addresses = Path(folder) / "pages.json"
         addresses.write_text(json.dumps([f"{base}/{p.relative_to(options.pages).as_posix()}" for p in pages]), "utf-8")
         print_table(compare(Path(folder), addresses), len(pages))
+        print_balance(Path(folder) / "store" / "pages" / "runs" / "whole" / "partials")
 
 
 def compare(folder: Path, addresses: Path) -> dict[str, tuple[Measured, int]]:
@@ -122,7 +125,8 @@ def compare(folder: Path, addresses: Path) -> dict[str, tuple[Measured, int]]:
     floor = measure([sys.executable, str(Path(__file__).with_name("floor.py")), str(addresses), str(run_options)])
     shards = measure([*fanfold, "scan", "--plan", "alone", "--shard", "0", "--store", store])
     fold_run(ref)
-    audit = measure([*fanfold, "audit", str(addresses), "--run-id", "whole", "--estate", "pages", "--store", store])
+    audit = measure([*fanfold, "audit", str(addresses), "--run-id", "whole", "--estate", "pages", "--shards",
+                     str(SHARDS), "--store", store])
     return {"floor": (floor, int(floor.output)), "shard process": (shards, _nodes(ref)),
             "whole audit": (audit, _nodes(RunRef(store, "pages", "whole")))}
 
@@ -141,6 +145,15 @@ def print_table(rows: dict[str, tuple[Measured, int]], page_count: int) -> None:
         print(f"{name:16}{measured.wall_s:9.1f}{measured.cpu_s:9.1f}{measured.cpu_s / page_count:10.2f}"
               f"{measured.peak_bytes / 2**20:10.0f}{nodes:8}{measured.wall_s / floor.wall_s:12.2f}"
               f"{measured.cpu_s / floor.cpu_s:11.2f}")
+
+
+def print_balance(partials: Path) -> None:
+    """Print the load of each shard, planned and real; the imbalance is the heaviest over the mean."""
+    receipts = [json.loads(path.read_text("utf-8")) for path in sorted(partials.glob("*/*/receipt.json"))]
+    for word in ("planned", "actual"):
+        loads = [receipt[f"{word}_ms"] / 1000 for receipt in receipts]
+        print(f"{word:8} load of {len(loads)} shards, s: {', '.join(f'{load:.1f}' for load in loads)}; imbalance "
+              f"{max(loads) * len(loads) / sum(loads):.3f}")
 
 
 if __name__ == "__main__":
