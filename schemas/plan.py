@@ -77,6 +77,11 @@ class PlannedRoute:
         return actions_in(self.actions)
 
     @property
+    def texts_with_secrets(self) -> tuple[str | None, ...]:
+        """What may name secrets that a scan of the route needs."""
+        return (self.url, self.expect_url, self.actions)
+
+    @property
     def is_described(self) -> bool:
         """Whether the manifest says what is on the page: then a file in its place is a wrong page."""
         return any((self.ready, self.ready_when, self.actions)) or not self.expect.is_empty

@@ -158,7 +158,7 @@ def access_for(plan: Plan, work: Work, secret_values: Mapping[str, str]) -> Acce
     routes = (*work.together, *work.alone)
     if not routes:
         return Access()
-    needed = [text for route in routes for text in (route.url, route.expect_url)]
+    needed = [text for route in routes for text in route.texts_with_secrets]
     further = [route.url for route in plan.routes]
     return Credentials(os.environ, secret_values).access(routes[0].auth, needed, further)
 

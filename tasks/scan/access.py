@@ -58,6 +58,14 @@ class Access:
         """
         return SECRET_PLACEHOLDER.sub(lambda found: quote(self.secrets[found[0][9:-2]], safe=""), url)
 
+    def with_secrets(self, text: str) -> str:
+        """Return a text with its secrets in place, as they are.
+
+        Raises:
+            KeyError: a secret that nobody handed over.
+        """
+        return SECRET_PLACEHOLDER.sub(lambda found: self.secrets[found[0][9:-2]], text)
+
     def context_options(self, scan: ScanSettings) -> dict[str, Any]:
         """Return the options of a fresh context: pinned surroundings, no service workers, no downloads."""
         return {

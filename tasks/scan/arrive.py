@@ -17,6 +17,7 @@ from tasks.scan.judge import HTML_TYPES, Judgement, media_type, names_a_type
 from tasks.scan.kit import Kit
 from tasks.scan.settle import SettledBy, settle_script
 from tasks.scan.sight import Sight
+from tasks.scan.tell import tell_nobody
 from tasks.scan.world import open_page_world
 
 LOAD_SHARE = 0.6  # of the deadline; the rest is for finding out what the page waits for, and for testing what is there
@@ -49,6 +50,8 @@ class Arrival:
             playwright.async_api.Error: a failure that no answer stands behind.
         """
         page.on("requestfailed", self._note_failed_request)
+        if self.kit.tell is not tell_nobody:
+            page.on("response", self._tell_answer)
         try:
             response = await page.goto(self.kit.access.resolve(self.sight.route.url), wait_until="load",
                                        timeout=self.load_ms)
@@ -59,6 +62,14 @@ class Arrival:
         if response is not None:
             self.sight.note_response(page.url, response)
         return self.kit.judge.on_arrival(self.sight.route, self.sight.seen())
+
+    async def follow(self, page: Page) -> Judgement | None:
+        """Wait for the document that a page went on to; None when there is one to look at."""
+        try:
+            await page.wait_for_load_state("load", timeout=self.load_ms)
+        except PlaywrightTimeoutError:
+            return await self._judge_late(page)
+        return None
 
     async def _judge_refused(self, page: Page, error: PlaywrightError) -> Judgement | None:
         """Find out what stands behind a navigation that came to nothing: a download, no content, a status."""
@@ -112,6 +123,11 @@ class Arrival:
             self.sight.trace.settled_by = SettledBy.LOAD_BUDGET
             return None
         return Judgement("load_timeout", "no `load` event" if facts["is_parsed"] else "the document never ended")
+
+    def _tell_answer(self, response: Response) -> None:
+        if response.request.is_navigation_request() and not _is_of_frame(response.request):
+            to = response.headers.get("location")
+            self.kit.tell("answer", f"{response.status} {response.url}" + (f" leads to {to}" if to else ""))
 
     def _note_failed_request(self, request: Request) -> None:
         """A page whose own document breaks off never loads and never fails: this is the only sign."""

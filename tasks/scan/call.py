@@ -1,6 +1,6 @@
 """One try at one page, in a context that is already open.
 
-Here: arriving, following a page that moves, settling, testing, and asking the judge at each step.
+Here: arriving, following a page that moves, the manifest's steps, settling, testing, and asking the judge at each.
 Not here: deadlines and further tries (`visit.py`), what a judgement means (`reasons.py`).
 """
 
@@ -14,8 +14,10 @@ from playwright.async_api import BrowserContext, CDPSession, Page
 from playwright.async_api import Error as PlaywrightError
 
 from schemas.plan import PlannedRoute
+from tasks.scan.act import ActionFailed, Actor
 from tasks.scan.arrive import Arrival
 from tasks.scan.closed import show_closed_roots
+from tasks.scan.condition import Condition
 from tasks.scan.frames import run_engine
 from tasks.scan.headers import HeaderSender
 from tasks.scan.judge import Judgement
@@ -23,11 +25,13 @@ from tasks.scan.kit import Kit
 from tasks.scan.place import Place
 from tasks.scan.records import Trace, judgement_of
 from tasks.scan.report import NothingTested
-from tasks.scan.settle import NeverReady, settle, settle_script
+from tasks.scan.settle import Look, NeverReady, SettledBy, settle, settle_script
 from tasks.scan.sight import Sight
+from tasks.scan.tell import tell_look, tell_place, tell_report
 from tasks.scan.world import DocumentMoved, World, open_page_world
 
 MOVES = 3
+TIMED_AS = {"acting": "settling"}  # its time is part of what it takes until a page can be tested
 
 
 @dataclass(eq=False)  # without slots: Playwright marks the object whose method listens to an event
@@ -41,6 +45,8 @@ class PageCall:
     deadline: asyncio.Timeout
     on_phase: Callable[[str], None]
     _closing: "set[asyncio.Future[None]]" = field(default_factory=set)
+    _taken_count: int = 0  # steps of the manifest; a page that moves does not have them taken again
+    _look: Look = field(default_factory=dict)
 
     async def make(self, context: BrowserContext) -> Judgement:
         """Call at the page and judge what is there.
@@ -79,16 +85,44 @@ class PageCall:
     async def _call(self, page: Page, arrival: Arrival) -> Judgement:
         with self._phase("navigating"):
             judgement = await arrival.navigate(page)
+        tell_place(self.kit.tell, "arrived", self.trace, judgement)
         if judgement is not None:
             return judgement
         session = await page.context.new_cdp_session(page)
         for _ in range(MOVES + 1):
             try:
-                return await self._look_and_test(page, session)
+                judgement = await self._act(page, session, arrival)
+                return judgement or await self._look_and_test(page, session)
             except DocumentMoved:
                 with self._phase("navigating"):
-                    await page.wait_for_load_state("load", timeout=arrival.load_ms)
+                    judgement = await arrival.follow(page)
+                if judgement is not None:
+                    return judgement
         return Judgement("navigates", f"{MOVES + 1} times in one visit")
+
+    async def _act(self, page: Page, session: CDPSession, arrival: Arrival) -> Judgement | None:
+        """Take the steps of the manifest that are left; where they lead is judged like every arrival."""
+        steps = self.route.steps
+        if self._taken_count == len(steps):
+            return None
+        with self._phase("acting"):
+            await self._sight.read(await open_page_world(session), settle_script())
+            judgement = self.kit.judge.on_arrival(self.route, self._sight.seen())
+            if judgement is not None:
+                return judgement
+            self.trace.acted_at = self.trace.acted_at or self.trace.url
+            actor = Actor(page, self.route, self.kit, self._left_s)
+            try:
+                async with self.place.given_away(self.deadline):
+                    for number, step in enumerate(steps[self._taken_count:], start=self._taken_count + 1):
+                        said = await actor.take(number, step)
+                        self._taken_count = number
+                        self.kit.tell("action", f"{number}, {step}: {said}")
+                    await actor.leave()
+            except ActionFailed as error:
+                return Judgement("action_failed", str(error))
+        with self._phase("navigating"):
+            return await arrival.follow(page)
 
     async def _look_and_test(self, page: Page, session: CDPSession) -> Judgement:
         world = await open_page_world(session)
@@ -102,6 +136,7 @@ class PageCall:
                 self.trace.report = await run_engine(page, session, world, run, self._left_s)
             except NothingTested as error:
                 return Judgement(error.reason, error.detail)
+            tell_report(self.kit.tell, self.trace.report)
             await self._sight.read(world, "0")  # a page may have led on while it was tested
         return self.kit.judge.on_arrival(self.route, self._sight.seen()) or self._judge_report()
 
@@ -112,17 +147,30 @@ class PageCall:
             return judgement
         try:
             async with self.place.given_away(self.deadline):
-                settled_by = await settle(world, self.route.ready, self.kit.scan)
+                settled_by = await self._rest(session, world)
                 if await show_closed_roots(session, world):  # what is in them may still be on its way
-                    settled_by = await settle(world, self.route.ready, self.kit.scan)
+                    settled_by = await self._rest(session, world)
                     await show_closed_roots(session, world)
         except NeverReady as error:
-            return Judgement("ready_invalid" if error.fault else "ready_missing", error.fault or self.route.ready)
+            return Judgement(error.reason, error.detail)
+        finally:
+            tell_look(self.kit.tell, self._look)
         self.trace.settled_by = self.trace.settled_by or settled_by
         facts = await self._sight.read(world, "fanfoldWatch.rest()")
         if isinstance(facts["has_selector"], str):
             return Judgement("ready_invalid", facts["has_selector"])
-        return self.kit.judge.when_settled(self.route, self._sight.seen(facts))
+        judgement = self.kit.judge.when_settled(self.route, self._sight.seen(facts))
+        tell_place(self.kit.tell, f"settled by {settled_by}", self.trace, judgement)
+        return judgement
+
+    async def _rest(self, session: CDPSession, world: World) -> SettledBy:
+        condition = self._condition(session, world)
+        return await settle(world, self.route.ready, self.kit.scan, condition, self._look.update)
+
+    def _condition(self, session: CDPSession, world: World) -> Condition | None:
+        if self.route.ready_when is None:
+            return None
+        return Condition(session, world, self.route.ready_when, is_masked=self.kit.scan.evidence != "full")
 
     def _judge_report(self) -> Judgement:
         report = self.trace.report
@@ -149,7 +197,8 @@ class PageCall:
             yield
         finally:
             spent = round((time.monotonic() - began) * 1000) - (self.place.waited_ms - waited)
-            self.trace.times_ms[name] = self.trace.times_ms.get(name, 0) + max(0, spent)
+            timed = TIMED_AS.get(name, name)
+            self.trace.times_ms[timed] = self.trace.times_ms.get(timed, 0) + max(0, spent)
 
 
 async def _close(popup: Page) -> None:

@@ -136,8 +136,7 @@ def check_access(routes: Iterable[PlannedRoute], credentials: Credentials, at_sh
     texts: dict[str | None, list[str | None]] = {}
     for route in routes:
         found = texts.setdefault(route.auth, [])
-        if "{{secret:" in route.url or "{{secret:" in (route.expect_url or ""):
-            found += [route.url, route.expect_url]
+        found += [text for text in route.texts_with_secrets if text and "{{secret:" in text]
     offences: list[Offence] = []
     for auth, needed in texts.items():
         try:

@@ -108,6 +108,16 @@ GONE = (
     "Target.createTarget",
 )
 DOWNLOADS = ("Download is starting",)
+TERMINATED = ("Execution was terminated",)
+OBSTACLES = {  # ends of lines in the driver's log of a step that it could not take, and what we say; None: the line
+    "intercepts pointer events": None, "element is not visible": None, "element is not stable": None,
+    "element is not enabled": None, "element is not editable": None, "element is inert": None,
+    "element is outside of the viewport": None,
+    "waiting for scheduled navigations to finish": "the page that it leads to does not come",
+    "performing click action": "the page does not answer",
+}
+IS_FOUND, NO_REST, NO_ELEMENT = (
+    "locator resolved to", "the element does not come to rest", "nothing that can be seen matches it")
 
 _CODE = re.compile(r"\b(?:net::)?(ERR_[A-Z0-9_]+)")
 
@@ -138,6 +148,18 @@ def has_crashed(text: str) -> bool:
 def is_gone(text: str) -> bool:
     """Whether a call failed because page, browser or driver is no longer there."""
     return any(known in text for known in GONE)
+
+
+def was_terminated(text: str) -> bool:
+    """Whether an evaluation was ended because its time was up."""
+    return any(known in text for known in TERMINATED)
+
+
+def obstacle_in(text: str) -> str:
+    """Return what stood in the way of a step until the end, from the driver's message."""
+    lines = [re.sub(r"^[\s-]*(?:\d+ × )?", "", line) for line in text.splitlines()]
+    found = ((OBSTACLES[end] or line) for line in reversed(lines) for end in OBSTACLES if line.endswith(end))
+    return next(found, NO_REST if IS_FOUND in text else NO_ELEMENT)
 
 
 def is_download(text: str) -> bool:

@@ -6,7 +6,7 @@ Here: the order of judgements, pure. Not here: seeing (`visit.py`), words and se
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
@@ -31,7 +31,10 @@ FindRoute = Callable[[str, str | None], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is known of the page so far. `has_selector` answers for `expect.selector`, None when it was not asked."""
+    """What is known of the page so far. `has_selector` answers for `expect.selector`, None when it was not asked.
+
+    `acted_at`: where the steps of the manifest were taken, None before that.
+    """
 
     url: str
     status: int | None
@@ -42,6 +45,7 @@ class Seen:
     text_length: int | None = None
     has_selector: bool | None = None
     is_malformed: bool = False
+    acted_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +71,22 @@ class Judge:
         self._resolve = resolve
 
     def on_arrival(self, route: PlannedRoute, seen: Seen) -> Judgement | None:
-        """Judge a page by its answer and address; None when it is worth scanning."""
-        for judgement in self._arrival(route, seen):
-            if judgement is not None:
-                return judgement
-        return None
+        """Judge a page by its answer and address; None when it is worth scanning.
+
+        The expected address may be what the steps of the manifest lead to, so before them it is not insisted on. After
+        them the page must be where they were taken, or at the expected address: another was not asked for.
+        """
+        found = next(filter(None, self._arrival(route, seen)), None)
+        if route.actions is None:
+            return found
+        if seen.acted_at is None:
+            if found is not None and found.reason == "expect_url":
+                return self.on_arrival(replace(route, expect_url=None), seen)
+            return found
+        is_worth_scanning = found is None or found.reason == "other_route"
+        if is_worth_scanning and route.expect_url is None and _place(seen.acted_at) != _place(seen.url):
+            return Judgement("action_led_away", f"led to {seen.url}")
+        return found
 
     def when_settled(self, route: PlannedRoute, seen: Seen) -> Judgement | None:
         """Judge a page that has settled by address and content; None when it is the right one."""
@@ -183,6 +198,13 @@ def names_a_type(content_type: str | None) -> bool:
     """Whether a media type says anything; where it does not, what the browser makes of the content decides."""
     named = media_type(content_type)
     return "/" in named and named not in NO_TYPES
+
+
+def _place(url: str) -> tuple[str, str, str]:
+    """Return what tells pages apart that steps lead to: a query or an anchor is the same page in another state."""
+    parts = urlsplit(url)
+    fragment = parts.fragment if parts.fragment.startswith(("/", "!")) else ""
+    return _bare((parts.hostname or "").lower()), parts.path.rstrip("/"), fragment
 
 
 def _bare(host: str) -> str:

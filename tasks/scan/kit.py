@@ -11,11 +11,17 @@ from schemas.settings import ScanSettings
 from tasks.scan.access import Access
 from tasks.scan.judge import Judge
 from tasks.scan.script import EngineRun
+from tasks.scan.tell import Tell, tell_nobody
 
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """Settings, engine, judge and access of a shard; `is_case_folded`: identities have their paths in lower case."""
+    """Settings, engine, judge and access of a shard.
+
+    Attributes:
+        is_case_folded: identities have their paths in lower case.
+        tell: is told what a visit does.
+    """
 
     scan: ScanSettings
     engine: EngineBuild
@@ -23,6 +29,7 @@ class Kit:
     judge: Judge
     access: Access
     is_case_folded: bool = False
+    tell: Tell = tell_nobody
 
     def run_for(self, route: str) -> EngineRun:
         """Return the run of the engine on a route: some elements may be left out there."""

@@ -79,6 +79,10 @@ REASONS: Mapping[str, Reason] = {
         _O.WRONG_PAGE,
         "The server sent a file where a page is expected (the route has `ready` or `expect`, is named primary, or "
         "was a page before). Mend the server, or mark the route as secondary."),
+    "action_led_away": Reason(
+        _O.WRONG_PAGE,
+        "A step of `actions` led to another page, so the route's own page was not tested. Correct the step; if that "
+        "page is the one to be tested, name its address as `expect.url`."),
     # the server says no
     "status_4xx": Reason(
         _O.HTTP_ERROR,
@@ -156,6 +160,19 @@ REASONS: Mapping[str, Reason] = {
     "ready_invalid": Reason(
         _O.NOT_READY,
         "`ready` or `expect.selector` is no valid CSS selector. Correct the manifest."),
+    "ready_when_false": Reason(
+        _O.NOT_READY,
+        "The `ready_when` expression did not come true in time; the detail says what its last answer was. Try it in "
+        "the browser's console, and correct it or the page."),
+    "ready_when_invalid": Reason(
+        _O.NOT_READY,
+        "`ready_when` is no JavaScript expression. Correct the manifest: an expression has a value, without `;` or "
+        "`return`."),
+    "action_failed": Reason(
+        _O.NOT_READY,
+        "A step of `actions` could not be taken; the detail names it. Look at the page as it is before that step, and "
+        "correct the step, or put a `wait` before it. `python -m tasks.scan --url … --manifest … --explain` shows each "
+        "step."),
     # out of time
     "load_timeout": Reason(
         _O.TIMED_OUT,

@@ -41,7 +41,8 @@ MASK = "•"
 class Trace:
     """What one try gathered so far; filled as the visit goes on.
 
-    `launch_wait_ms`: spent on launching the browser for all; no route's own time.
+    `launch_wait_ms`: spent on launching the browser for all; no route's own time. `acted_at`: where the steps of the
+    manifest were taken.
     """
 
     phase: str = "opening"
@@ -55,6 +56,7 @@ class Trace:
     total_ms: int = 0
     launch_wait_ms: int = 0
     retry_after: float | None = None
+    acted_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,4 +50,5 @@ class Sight:
             is_download=is_download, title=trace.title, has_password_field=facts.get("has_password_field", False),
             text_length=facts.get("text_length"), has_selector=facts.get("has_selector"),
             is_malformed=facts.get("is_malformed", False),
+            acted_at=trace.acted_at,
         )

@@ -28,12 +28,13 @@ from tasks.scan.reasons import REASONS
 from tasks.scan.records import RecordMaker, Tally, Trace
 from tasks.scan.redact import Redactor
 from tasks.scan.script import EngineRun
+from tasks.scan.tell import Tell, tell_nobody
 from tasks.scan.world import DocumentMoved, ScriptFailed
 
 RETRY_WAIT_SECONDS = (1.0, 4.0, 8.0)
 LONGEST_WAIT_SECONDS = 30.0
-TIMEOUT_REASONS = {"opening": "browser_died", "navigating": "load_timeout", "settling": "page_blocked",
-                   "testing": "engine_timeout"}
+TIMEOUT_REASONS = {"opening": "browser_died", "navigating": "load_timeout", "acting": "page_blocked",
+                   "settling": "page_blocked", "testing": "engine_timeout"}
 
 OnPhase = Callable[[str], None]
 
@@ -47,18 +48,19 @@ class Visitor:
             twice as many may be asked for.
         access: what the process knows of profile and secrets.
         is_case_folded: identities of the plan have their paths in lower case.
+        tell: is told what a visit does, step by step.
     """
 
     def __init__(
         self, browser: Browser, scan: ScanSettings, engine: EngineBuild, source: str, find_route: FindRoute,
-        in_flight: int = 1, access: Access | None = None, *, is_case_folded: bool = False,
+        in_flight: int = 1, access: Access | None = None, *, is_case_folded: bool = False, tell: Tell = tell_nobody,
     ) -> None:
         access = access or Access()
         scan = replace(scan, evidence=scan.evidence_for(access.profile))
         self._browser = browser
         judge = Judge(scan, find_route, access.resolve)
         self._kit = Kit(scan, engine, EngineRun.prepare(source, engine.options, scan), judge, access,
-                        is_case_folded)
+                        is_case_folded, tell)
         self._records = RecordMaker(scan, Redactor(scan.secret_parameters, access.secret_values))
         self._places = asyncio.Semaphore(in_flight)
         self._in_flight = in_flight
@@ -112,7 +114,10 @@ class Visitor:
         self, route: PlannedRoute, trace: Trace, place: Place, on_phase: OnPhase
     ) -> Judgement:
         asked = time.monotonic()
-        async with self._browser.context(self._kit.access.context_options(self._kit.scan)) as (context, open_ms):
+        options = self._kit.access.context_options(self._kit.scan)
+        async with self._browser.context(options) as (context, open_ms):
+            self._kit.tell("context", ", ".join(
+                f"{name} {value}" for name, value in options.items() if name != "storage_state"))
             trace.times_ms["launch"] = open_ms
             trace.launch_wait_ms = max(0, round((time.monotonic() - asked) * 1000) - open_ms)
             async with asyncio.timeout(route.deadline_ms / 1000) as deadline:

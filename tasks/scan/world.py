@@ -54,7 +54,7 @@ class World:
             "expression": expression, "contextId": self.context_id, "awaitPromise": True, "returnByValue": is_value,
         })
         if "exceptionDetails" in reply:
-            raise ScriptFailed(_said(reply["exceptionDetails"]))
+            raise ScriptFailed(thrown_text(reply["exceptionDetails"]))
         result: dict[str, Any] = reply["result"]
         return result
 
@@ -86,6 +86,7 @@ async def send(session: CDPSession, method: str, parameters: dict[str, Any] | No
     return reply
 
 
-def _said(details: dict[str, Any]) -> str:
+def thrown_text(details: dict[str, Any]) -> str:
+    """Return what an evaluation threw, as the browser says it."""
     thrown = details.get("exception", {})
     return str(thrown.get("description") or thrown.get("value") or details.get("text", ""))[:500]

@@ -55,6 +55,28 @@ def test_an_unknown_error_is_named_with_its_type() -> None:
     assert judge_error(KeyError("surprise"), "testing").detail == "KeyError while testing: 'surprise'"
 
 
+LOG = """Locator.click: Timeout 700ms exceeded.
+Call log:
+  - waiting for locator("#a").visible.first
+    - locator resolved to <button id="a">A</button>
+  - attempting click action
+    2 × waiting for element to be visible, enabled and stable
+"""
+
+
+@pytest.mark.parametrize(("end", "obstacle"), [
+    ("      - element is not enabled\n    - retrying click action\n", "element is not enabled"),
+    ("    3 × <b>x</b> intercepts pointer events\n", "<b>x</b> intercepts pointer events"),
+    ("    - performing click action\n", "the page does not answer"),
+    ("    - waiting for scheduled navigations to finish\n", "the page that it leads to does not come"),
+    ("", "the element does not come to rest"),
+])
+def test_what_stood_in_the_way_of_a_step(end: str, obstacle: str) -> None:
+    assert faults.obstacle_in(LOG + end) == obstacle
+    assert faults.obstacle_in(LOG.partition("    - locator")[0]) == "nothing that can be seen matches it"
+    assert faults.was_terminated("CDPSession.send: Protocol error (Runtime.evaluate): Execution was terminated")
+
+
 @pytest.mark.parametrize("text", faults.MOVED)
 def test_texts_of_documents_that_moved(text: str) -> None:
     assert faults.has_moved(f"Protocol error (Runtime.evaluate): {text}.")

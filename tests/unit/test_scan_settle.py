@@ -61,7 +61,8 @@ def test_ready_that_never_comes_and_ready_that_is_none() -> None:
         wait(lambda look: {"ready": False}, "#x")
     with pytest.raises(NeverReady) as invalid:
         wait(lambda look: {"ready": "is not a valid selector"}, "#[")
-    assert (missing.value.fault, invalid.value.fault) == (None, "is not a valid selector")
+    assert [(one.value.reason, one.value.detail) for one in (missing, invalid)] == [
+        ("ready_missing", "#x"), ("ready_invalid", "is not a valid selector")]
 
 
 def test_a_place_that_is_given_away_serves_others_and_stops_the_clock() -> None:
