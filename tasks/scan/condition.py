@@ -8,9 +8,7 @@ import asyncio
 from typing import Any
 
 from playwright.async_api import CDPSession
-from playwright.async_api import Error as PlaywrightError
 
-from tasks.scan.faults import was_terminated
 from tasks.scan.world import ScriptFailed, World, send, thrown_text
 
 
@@ -45,14 +43,9 @@ class Condition:
             TimeoutError: it did not come to an end in time. DocumentMoved: the page went elsewhere.
         """
         async with asyncio.timeout(limit_s):
-            try:
-                reply = await send(self._session, "Runtime.evaluate", {
-                    "expression": f"(async () => !!(await ({self._expression}\n)))()", "awaitPromise": True,
-                    "returnByValue": True, "silent": True, "timeout": max(1, round(limit_s * 1000))})
-            except PlaywrightError as error:
-                if was_terminated(str(error)):
-                    raise TimeoutError from None
-                raise
+            reply = await send(self._session, "Runtime.evaluate", {
+                "expression": f"(async () => !!(await ({self._expression}\n)))()", "awaitPromise": True,
+                "returnByValue": True, "silent": True})
         if "exceptionDetails" in reply:
             self.word = self._thrown(reply["exceptionDetails"])
             return False

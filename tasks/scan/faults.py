@@ -108,7 +108,6 @@ GONE = (
     "Target.createTarget",
 )
 DOWNLOADS = ("Download is starting",)
-TERMINATED = ("Execution was terminated",)
 OBSTACLES = {  # ends of lines in the driver's log of a step that it could not take, and what we say; None: the line
     "intercepts pointer events": None, "element is not visible": None, "element is not stable": None,
     "element is not enabled": None, "element is not editable": None, "element is inert": None,
@@ -148,11 +147,6 @@ def has_crashed(text: str) -> bool:
 def is_gone(text: str) -> bool:
     """Whether a call failed because page, browser or driver is no longer there."""
     return any(known in text for known in GONE)
-
-
-def was_terminated(text: str) -> bool:
-    """Whether an evaluation was ended because its time was up."""
-    return any(known in text for known in TERMINATED)
 
 
 def obstacle_in(text: str) -> str:
