@@ -5,6 +5,7 @@ SOURCE ?= sample
 PAGES ?= data/sample/pages
 COUNT ?= 60
 READY := .venv/.ready
+FULL := .venv/.full-browser
 
 .PHONY: audit test setup check benchmarks agreement clean
 
@@ -28,7 +29,11 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: check
+$(FULL): $(READY)
+	$(BIN)/python -m flows.install_browser --full
+	@touch $(FULL)
+
+test: check $(FULL)
 	$(BIN)/python -m pytest
 
 benchmarks: $(READY)

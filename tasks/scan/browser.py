@@ -81,6 +81,12 @@ def find_browser(setting: str | None) -> BrowserBuild:
                     "Install one: `python -m playwright install --only-shell chromium`.")
 
 
+def find_full_browser() -> BrowserBuild | None:
+    """Find a full browser, which needs twice the processor time; None where there is none."""
+    builds = map(_describe, browser_candidates())
+    return next((build for build in builds if build is not None and build.kind == "chromium"), None)
+
+
 @cache
 def _describe(path: str) -> BrowserBuild | None:
     try:

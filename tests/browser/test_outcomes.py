@@ -1,6 +1,5 @@
 """Every outcome of the design, reached by a real page."""
 
-import shutil
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,7 +9,7 @@ import pytest
 from schemas.outcome import OutcomeKind
 from schemas.plan import PlannedRoute
 from tasks.scan.access import Access
-from tasks.scan.browser import BrowserBuild, find_browser
+from tasks.scan.browser import BrowserBuild, find_full_browser
 from tasks.scan.engine import engine_source
 from tasks.scan.partial import Visited
 from tasks.scan.reasons import REASONS
@@ -94,8 +93,8 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def full_scanner() -> Iterator[Scanner | None]:
-    path = shutil.which("chromium")
-    made = Scanner(find_browser(path)) if path else None
+    build = find_full_browser()
+    made = Scanner(build) if build else None
     yield made
     if made is not None:
         made.close()
