@@ -90,7 +90,7 @@ def main() -> None:
 def print_fidelity(scanner: Scanner, addresses: list[str]) -> None:
     """Compare rule × target, and rule × class × count, of each page with a direct run in the page's own world."""
     with ThreadPoolExecutor(2) as pool:
-        directs = dict(zip(addresses, pool.map(lambda url: scanner.run(run_directly(scanner, url)), addresses),
+        directs = dict(zip(addresses, pool.map(lambda url: scanner.run(run_directly(scanner, url), 600), addresses),
                            strict=True))
     visits = scan(scanner, addresses)
     for url, visited in visits.items():
@@ -119,8 +119,8 @@ def print_names(scanner: Scanner, addresses: list[str]) -> None:
 
 def scan(scanner: Scanner, addresses: list[str]) -> dict[str, Visited]:
     visits: dict[str, Visited] = {}
-    for begin in range(0, len(addresses), 20):
-        visits |= scanner.visit_all([planned(url, deadline_ms=120_000) for url in addresses[begin:begin + 20]])
+    for begin in range(0, len(addresses), 10):
+        visits |= scanner.visit_all([planned(url, deadline_ms=120_000) for url in addresses[begin:begin + 10]])
     return visits
 
 
