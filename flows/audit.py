@@ -28,7 +28,7 @@ from flows.request import AuditRequest
 from flows.secret_blocks import read_secret_blocks
 from flows.settings import capacity_of, settings_in_force
 from schemas.errors import ContractError
-from schemas.verdict import Verdict, VerdictKind
+from schemas.verdict import Verdict, VerdictKind, plural
 from tasks.scan.watch import STOP, STOP_GRACE_SECONDS, CancelledError, ShardReport
 
 RETRY_DELAYS_SECONDS = [2.0, 10.0]
@@ -128,7 +128,7 @@ def faults_of(shards: "Sequence[PrefectFuture[Any]]", briefs: Sequence[ShardBrie
 def unsettled_message(shard: ShardBrief, report: ShardReport) -> str:
     """Say which routes of a shard are not settled and why, with the tail of its log."""
     count = sum(map(len, report.unsettled.values()))
-    lines = [f"{shard.title}: {count} routes are not settled; Retry scans these and no others."]
+    lines = [f"{shard.title}: {plural(count, 'route')} not settled; Retry scans these and no others."]
     for outcome, addresses in sorted(report.unsettled.items()):
         lines.append(f"{len(addresses)} {outcome}: " + ", ".join(addresses[:5]) + (" …" if len(addresses) > 5 else ""))
     return "\n".join([*lines, "log:", report.log_tail])
