@@ -2,7 +2,7 @@
 // Here: one document. Not here: which documents a page has (tasks/scan/frames.py), fingerprints (tasks/scan/path.js).
 // Nodes are kept by slot, so that neither selectors nor markup are made for the thousands that passed.
 globalThis.fanfold = (() => {
-  const { axe, fanfoldPath, fanfoldWatch } = globalThis;
+  const { axe, fanfoldPath, fanfoldStill } = globalThis;
   const SUMMARY = 2000, TARGET = 4000;
   const CLASSES = { violations: "violation", incomplete: "incomplete", passes: "pass", inapplicable: "inapplicable" };
   const KEPT = ["violations", "incomplete"];
@@ -150,7 +150,7 @@ globalThis.fanfold = (() => {
     async run(options, limits) {
       const fault = leaveOut(limits.excluded);
       if (fault) return JSON.stringify(fault);
-      fanfoldWatch?.finish();
+      fanfoldStill();
       const report = await axe.run(scopeOf({}) ?? document, { ...options, reporter: reporter(limits, 0) });
       return JSON.stringify({ version: axe.version, ...whatIsLeftOut(), ...withDescriptions(report, limits) });
     },
@@ -162,7 +162,7 @@ globalThis.fanfold = (() => {
       if (location.href.startsWith("chrome-error:")) return JSON.stringify({ untested: "error_page" });
       const fault = leaveOut(limits.excluded);
       if (fault) return JSON.stringify({ ...fault, untested: fault.fault });
-      for (const animation of document.getAnimations()) try { animation.finish(); } catch { animation.cancel(); }
+      fanfoldStill();
       const merge = (child, parent) => ({
         ...child, selector: [...parent.selector, ...child.selector], ancestry: [...parent.ancestry, ...child.ancestry],
         nodeIndexes: [...parent.nodeIndexes, ...child.nodeIndexes], fromFrame: true,

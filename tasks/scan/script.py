@@ -52,6 +52,6 @@ class EngineRun:
 
 
 @cache
-def _scripts() -> tuple[str, str]:
+def _scripts() -> tuple[str, ...]:
     folder = files("tasks.scan")
-    return (folder / "path.js").read_text("utf-8"), (folder / "engine.js").read_text("utf-8")
+    return tuple((folder / name).read_text("utf-8") for name in ("still.js", "path.js", "engine.js"))

@@ -13,17 +13,6 @@
     return text.length > length ? short.slice(0, length - 1).toWellFormed() + "…" : short;
   };
 
-  // A fade must not make a contrast finding. 1 ms and not none: pages wait for the end event, and a fade-in keeps its end.
-  const still = new CSSStyleSheet();
-  still.replaceSync(`*, ::before, ::after { transition-duration: 1ms !important; transition-delay: 0s !important;
-    animation-duration: 1ms !important; animation-delay: 0s !important; animation-iteration-count: 1 !important;
-    scroll-behavior: auto !important; caret-color: transparent !important }`);
-  const finish = () => {
-    for (const animation of document.getAnimations()) {
-      try { animation.finish(); } catch { animation.cancel(); }  // one without end can't be finished
-    }
-  };
-
   // What changes in a shadow root or in a frame does not show in the document: every root that can be read is watched.
   let changes = 0;
   const observer = new MutationObserver((records) => { changes += records.length; });
@@ -33,7 +22,6 @@
     watched.add(root);
     changes += 1;
     observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
-    if (root === document || root.ownerDocument === document) root.adoptedStyleSheets.push(still);
   };
   const documentIn = (frame) => { try { return frame.contentDocument; } catch { return null; } };
   const shadowOf = (element) => Object.getOwnPropertyDescriptor(Element.prototype, "shadowRoot").get.call(element);
@@ -105,12 +93,11 @@
         awaited_frames: selectAll("iframe, frame").filter(isWaiting).length,
       });
     },
-    finish,
     rest() {
       observer.disconnect();
       for (const frame of hurried) frame.loading = "lazy";
     },
   };
   spread();
-  finish();
+  globalThis.fanfoldStill();
 })();

@@ -44,7 +44,8 @@ class NeverReady(Exception):  # noqa: N818 - an event that a visit judges
 @cache
 def settle_script() -> str:
     """Return the script that watches a page."""
-    return (files("tasks.scan") / "settle.js").read_text("utf-8")
+    folder = files("tasks.scan")
+    return "\n;".join((folder / name).read_text("utf-8") for name in ("still.js", "settle.js"))
 
 
 async def settle(

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from schemas.occurrence import canonical_json
+from schemas.outcome import OutcomeKind
 from tasks.scan.engine import engine_source, run_options
 from tasks.scan.partial import Visited
 from tests.browser.faulty_site import FAULT, QUICK, Scanner, Site, html
@@ -77,15 +78,49 @@ FADES = {
     "script": ("", "let o = 0; f.style.opacity = 0; const t = setInterval(() => { f.style.opacity = o += .1; "
                    "if (o >= 1) clearInterval(t) }, 60)"),
     "web animation": ("", "f.animate([{opacity: 0}, {opacity: 1}], {duration: 4000, fill: 'both'})"),
+    "again and again": ("", "setInterval(() => f.animate([{opacity: .1}, {opacity: .9}], 400), 410)"),
+    "without end": ("", "f.animate([{opacity: .1}, {opacity: .9}], {duration: 900, iterations: Infinity})"),
+    "restarted": ("#f.on { animation: in 2s both } @keyframes in { from { opacity: 0 } to { opacity: 1 } }",
+                  "setInterval(() => { f.className = ''; f.offsetTop; f.className = 'on' }, 1900); f.className = 'on'"),
 }
+FADING = """<style>{style}</style><p id="f">Words that fade in</p>
+    <script>addEventListener("load", () => {{ {script} }})</script>"""
+IN_SHADOW = """<x-a></x-a><script>const root = document.querySelector("x-a").attachShadow({{ mode: "{mode}" }});
+    root.innerHTML = `<style>{style}</style><p id="f">Words that fade in</p>`; const f = root.getElementById("f");
+    addEventListener("load", () => {{ {script} }})</script>"""
 
 
 @pytest.mark.parametrize("case", FADES)
 def test_a_fade_makes_no_contrast_finding(site: Site, scanner: Scanner, case: str) -> None:
     style, script = FADES[case]
-    body = f"<p id='f'>Words that fade in</p><script>addEventListener('load', () => {{ {script} }})</script>"
-    visited = scanner.visit(site.put("/", html(body, head=f"<style>{style}</style>")))
-    assert visited.outcome.reason is None, visited.outcome
-    assert [row.rule for row in visited.occurrences] == []
+    expect_no_finding(scanner.visit(site.put("/", html(FADING.format(style=style, script=script)))))
+
+
+@pytest.mark.parametrize("case", ["animation", "web animation", "again and again"])
+@pytest.mark.parametrize("mode", ["open", "closed"])
+def test_a_fade_in_a_shadow_root_makes_none_either(site: Site, scanner: Scanner, mode: str, case: str) -> None:
+    style, script = FADES[case]
+    body = IN_SHADOW.format(mode=mode, style=style, script=script)
+    expect_no_finding(scanner.visit(site.put("/", html(body))))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_fade_in_a_frame_makes_none_either(site: Site, scanner: Scanner, host: str) -> None:
+    """In the document of the frame, and in a shadow root there."""
+    frames = []
+    for number, case in enumerate(("animation", "web animation", "again and again")):
+        style, script = FADES[case]
+        site.put(f"/plain-{number}", html(FADING.format(style=style, script=script)))
+        site.put(f"/shadow-{number}", html(IN_SHADOW.format(mode="open", style=style, script=script)))
+        frames += [f'<iframe title="{kind} {number}" src="{site.url(f"/{kind}-{number}", host)}"></iframe>'
+                   for kind in ("plain", "shadow")]
+    visited = scanner.visit(site.put("/", html("".join(frames))))
+    expect_no_finding(visited)
+    assert visited.outcome.frames_tested == len(frames) + 1
+
+
+def expect_no_finding(visited: Visited) -> None:
+    assert (visited.outcome.outcome, visited.outcome.reason) == (OutcomeKind.SCANNED, "tested"), visited.outcome
+    assert [(row.rule, row.failure_summary) for row in visited.occurrences if row.rule == "color-contrast"] == []
     contrast = {row.rule_class.value for row in visited.rule_results if row.rule == "color-contrast"}
-    assert contrast == {"pass"}
+    assert contrast == {"pass"}, visited.outcome

@@ -1,0 +1,34 @@
+// Ends what moves in a document and its shadow roots: a fade must not make a contrast finding.
+// Here: one document; a frame has its own. Called right before the engine looks, in the same task: nothing that the page
+// starts can come between. Prototype methods only: a page can name a form field `getAnimations`.
+(() => {
+  if (Object.hasOwn(globalThis, "fanfoldStill")) return;
+  // 1 ms and not none: pages wait for the end event, and a fade-in keeps its end.
+  const still = new CSSStyleSheet();
+  still.replaceSync(`*, ::before, ::after { transition-duration: 1ms !important; transition-delay: 0s !important;
+    animation-duration: 1ms !important; animation-delay: 0s !important; animation-iteration-count: 1 !important;
+    scroll-behavior: auto !important; caret-color: transparent !important }`);
+  const shadowOf = (element) => Object.getOwnPropertyDescriptor(Element.prototype, "shadowRoot").get.call(element);
+  const kindOf = (root) => (root === document ? Document : ShadowRoot).prototype;
+  const sheetsOf = (root) => Object.getOwnPropertyDescriptor(kindOf(root), "adoptedStyleSheets").get.call(root);
+  const roots = () => {
+    const found = [document];
+    for (const root of found) {
+      const { querySelectorAll } = root === document ? Document.prototype : DocumentFragment.prototype;
+      for (const element of querySelectorAll.call(root, "*")) {
+        const shadow = shadowOf(element);
+        if (shadow) found.push(shadow);
+      }
+    }
+    return found;
+  };
+
+  globalThis.fanfoldStill = () => {
+    for (const root of roots()) {
+      if (![...sheetsOf(root)].includes(still)) sheetsOf(root).push(still);  // a page may have put others in its place
+      for (const animation of kindOf(root).getAnimations.call(root)) {
+        try { animation.finish(); } catch { animation.cancel(); }  // one without end can't be finished
+      }
+    }
+  };
+})();
