@@ -1,9 +1,9 @@
 """Show closed shadow roots to our world: the engine looks into open ones only, and a closed one would look clean.
 
-Here: noticing that a process holds elements that our script cannot reach, finding the closed roots, and handing them to
+Here: noticing that a process holds nodes that our script cannot reach, finding the closed roots, and handing them to
 the worlds of their documents, where `shadowRoot` answers with them from then on. The page's own world sees no
 difference. Not here: what is tested in them (`frames.py`).
-Looking for them costs a walk of the whole tree; counting elements on both sides says cheaply that there are none.
+Looking for them costs a copy of the whole tree; counting nodes on both sides says cheaply that there are none.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from playwright.async_api import Error as PlaywrightError
 from tasks.scan.world import DocumentMoved, World, open_world, send
 
 ROOT_LIMIT = 500
-EVERY_ELEMENT = "<"  # as a search: the beginning of every element's tag, and whatever text holds it
+EVERY_NODE = ""  # as a search: it is in every tag and every text
 
 # What the search finds where nothing is closed. Through prototypes: a form answers with its own field for a plain name.
 COUNT = """(() => {
@@ -29,11 +29,8 @@ COUNT = """(() => {
       NodeFilter.SHOW_COMMENT | NodeFilter.SHOW_CDATA_SECTION);
     while (walker.nextNode()) {
       const node = walker.currentNode;
-      if (typeOf(node) !== Node.ELEMENT_NODE) {
-        if (node.data.includes("<")) count += 1;
-        continue;
-      }
       count += 1;
+      if (typeOf(node) !== Node.ELEMENT_NODE) continue;
       const inner = shadowOf(node) ?? (/^i?frame$/.test(node.localName) ? documentIn(node) : null);
       if (inner) roots.push(inner);
     }
@@ -64,7 +61,7 @@ async def show_closed_roots(session: CDPSession, world: World) -> int:
         DocumentMoved: the page went elsewhere meanwhile.
     """
     await send(session, "DOM.enable")
-    found = await send(session, "DOM.performSearch", {"query": EVERY_ELEMENT, "includeUserAgentShadowDOM": False})
+    found = await send(session, "DOM.performSearch", {"query": EVERY_NODE, "includeUserAgentShadowDOM": False})
     if found["resultCount"] == await world.evaluate(COUNT):
         return 0
     tree = await send(session, "DOM.getDocument", {"depth": -1, "pierce": True})
