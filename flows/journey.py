@@ -139,6 +139,8 @@ def make_new_plan(
     capacity = capacity_of(settings)
     settings = replace(inputs.settings, shards=request.shards or settings.shards)
     normalized = normalize(inputs.manifest, settings)
+    manifest = replace(inputs.manifest, entries=())  # a million entries would stay beside a million routes
+    inputs = replace(inputs, manifest=manifest)
     last = last_full_run(store, inputs.estate)
     policy = inputs.judged.policy
 
@@ -147,7 +149,7 @@ def make_new_plan(
         return (entry.outcome.value, f"{entry.reason} ({entry.owner}, until {entry.until})") if entry else None
 
     plan = make_plan(PlanRequest(
-        normalized=normalized, manifest=inputs.manifest, history=inputs.history, settings=settings,
+        normalized=normalized, manifest=manifest, history=inputs.history, settings=settings,
         engine=inputs.engine, browser_version=browser, estate=inputs.estate, run_id=run_id,
         created_at=now, program_version=version("fanfold"), shards_at_once=capacity.shards_at_once,
         in_flight=capacity.in_flight, accepted=accepted,

@@ -8,9 +8,9 @@ Two addresses are merged only where every server treats them alike; a page scann
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import quote_from_bytes, unquote
 
 from schemas.errors import ContractError, Offence
@@ -36,8 +36,7 @@ _PARAMETER_BREAKS = re.compile(r"[&;?]")
 _WAY_OUT = "Use an auth profile, a header of a profile, or `{{secret:NAME}}` in the address."
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
+class _Parts(NamedTuple):
     scheme: str
     authority: str
     path: str
@@ -66,7 +65,7 @@ def identity_of(address: str, switches: IdentitySwitches) -> str:
     Source: RFC 3986 §6.2.2 and §5.2.4; UTS 46; a back-slash in a path is a slash, as in WHATWG URL.
     """
     parts = _visitable(address)
-    text = f"{parts.scheme}://{_authority(parts)}{_path(parts.path, switches)}"
+    text = f"{parts.scheme}://{_authority(parts.scheme, parts.authority)}{_path(parts.path, switches)}"
     query = _query(parts.query or "", switches)
     if query:
         text += f"?{query}"
@@ -89,7 +88,7 @@ def address_offences(address: str, where: str, switches: IdentitySwitches) -> li
         Offence(where, f"the address carries a value for the secret parameter `{name}`", "no secret", _WAY_OUT)
         for name in sorted(set(_open_secrets(parts, switches.secret_parameters)))
     ]
-    if "{{secret" in SECRET_PLACEHOLDER.sub("", address):
+    if "{{secret" in address and "{{secret" in SECRET_PLACEHOLDER.sub("", address):
         found.append(Offence(where, "the address has a malformed placeholder", "`{{secret:NAME}}`"))
     return found
 
@@ -168,9 +167,10 @@ def _host_and_port(authority: str) -> tuple[str, str]:
     return host, port
 
 
-def _authority(parts: _Parts) -> str:
-    host, port = _host_and_port(parts.authority)
-    is_default = not port or int(port) == DEFAULT_PORTS[parts.scheme]
+@lru_cache(maxsize=4096)  # an estate has few hosts and many addresses
+def _authority(scheme: str, authority: str) -> str:
+    host, port = _host_and_port(authority)
+    is_default = not port or int(port) == DEFAULT_PORTS[scheme]
     return ascii_host(host) if is_default else f"{ascii_host(host)}:{int(port)}"
 
 
@@ -178,6 +178,8 @@ def _path(path: str, switches: IdentitySwitches) -> str:
     encoded = _encode(path.replace("\\", "/"), PATH_SAFE)
     if switches.path_case == "fold":
         encoded = _outside(_TRIPLET, encoded, lambda text: _outside(SECRET_PLACEHOLDER, text, str.lower))
+    if "/." not in encoded:
+        return encoded.rstrip("/") or "/"
     return "/" + "/".join(_without_dots(encoded.split("/")[1:])).rstrip("/")
 
 
@@ -226,7 +228,7 @@ def _outside(pattern: re.Pattern[str], text: str, change: Callable[[str], str]) 
 
 
 def _open_secrets(parts: _Parts, secret_parameters: tuple[str, ...]) -> Iterator[str]:
-    for text in (*parts.path.split(";")[1:], parts.query or "", parts.fragment or ""):
+    for text in filter(None, (*parts.path.split(";")[1:], parts.query, parts.fragment)):
         for parameter in _PARAMETER_BREAKS.split(text):
             name, _, value = parameter.partition("=")
             if _is_open_secret(name, value, secret_parameters):

@@ -4,6 +4,7 @@ Here: parsing and matching. Not here: what a match means (exclusion, acceptance,
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote
@@ -63,6 +64,31 @@ class Pattern:
             return compiled.search(address) is not None
         path = _PATH.match(address)
         return path is not None and compiled.fullmatch(path[1] or "/") is not None
+
+
+class Patterns:
+    """Many patterns at once: most addresses match none of them, and one look says so.
+
+    Args:
+        is_case_folded: identities have their paths in lower case, so the case of a pattern says nothing.
+    """
+
+    def __init__(self, patterns: Sequence[Pattern], *, is_case_folded: bool = False) -> None:
+        self._patterns, self._is_case_folded = patterns, is_case_folded
+        globs = [_glob_to_regex(one.text.partition(":")[2]) for one in patterns if one.text.startswith("glob:")]
+        one_of = "|".join(f"(?:{glob})" for glob in globs) or r"(?!)"
+        self._a_path = re.compile(f"(?:{one_of})", re.IGNORECASE if is_case_folded else 0)
+        self._has_others = len(globs) < len(patterns)
+
+    def matching(self, identity: str) -> list[str]:
+        """Return the texts of the patterns that match an identity, with or without the slash at its end."""
+        path = _PATH.match(identity)
+        if not self._has_others and path is not None and not any(
+                self._a_path.fullmatch(spelling) for spelling in (path[1] or "/", f"{path[1]}/")):
+            return []
+        return [pattern.text for pattern in self._patterns
+                if any(pattern.matches(spelling, is_case_folded=self._is_case_folded)
+                       for spelling in spellings(identity))]
 
 
 def spellings(identity: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ Next: each shard reads its rows (`tasks/scan/`), the fold compares with all of t
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any
 
@@ -118,8 +119,7 @@ class PlanHeader:
         browser_version: None where the plan was made without a browser; then the receipts must agree.
         last_full_run_id, last_full_route_count: what `max_shrink` compares with.
         source_counts: sitemaps of an index that were read, each with how many addresses it lists.
-        source_settings: settings that the source brought, as far as no other said otherwise, as `fanfold.yaml` would
-            say them: resuming needs them again, and the source is not read again.
+        source_settings: what the source brought, by dotted key: resuming needs it, and the source is not read again.
     """
 
     plan_id: str
@@ -168,8 +168,7 @@ class Plan:
     def computed_id(self) -> str:
         """The id that the records give; a stored plan of an older program is held to what it says (`plan_id_of`)."""
         columns = id_columns(item.name for item in fields(PlannedRoute))
-        # `asdict` of the rows takes seconds for a large estate
-        return plan_id_of(asdict(self.header), columns, list(map(attrgetter(*columns), self.routes)))
+        return plan_id_of(asdict(self.header), columns, map(attrgetter(*columns), self.routes))
 
     def sealed(self) -> "Plan":
         """Return the plan with its own id in the header."""
@@ -192,15 +191,16 @@ class Plan:
 
 
 def _route_faults(header: PlanHeader, routes: Sequence[PlannedRoute]) -> Iterator[str]:
-    doubled = [task_id for task_id, count in Counter(row.task_id for row in routes).items() if count > 1]
-    if doubled:
-        yield f"{len(doubled)} routes are planned twice"
-    foreign = [row for row in routes if row.task_id != row.key.task_id]
-    if foreign:
-        yield f"{len(foreign)} routes have the task_id of another key"
+    doubled_count = len(routes) - len({row.task_id for row in routes})
+    if doubled_count:
+        yield f"{doubled_count} routes are planned twice"
+    foreign_count = sum(row.task_id != row.key.task_id for row in routes)
+    if foreign_count:
+        yield f"{foreign_count} routes have the task_id of another key"
     if len(routes) != header.route_count:
         yield f"{len(routes)} rows for {header.route_count} routes"
-    if list(routes) != sorted(routes, key=attrgetter("shard_index", "position")):
+    places = map(attrgetter("shard_index", "position"), routes)
+    if any(one > following for one, following in pairwise(places)):
         yield "rows are not sorted by shard and position"
 
 

@@ -112,14 +112,12 @@ def table_of(name: str, rows: Sequence[Mapping[str, object]]) -> pa.Table:
         pyarrow.ArrowInvalid: a value that is not of its column's type.
     """
     schema = arrow_schema(name)
-    columns: list[Any] = []
-    for column in schema:
-        values = [row.get(column.name) for row in rows]
-        columns.append(_column(values, column.type))
+    columns = [arrow_column([row.get(column.name) for row in rows], column.type) for column in schema]
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _column(values: list[Any], kind: pa.DataType) -> Any:
+def arrow_column(values: list[Any], kind: pa.DataType) -> Any:
+    """Make a column of values; timestamps and dates may be ISO 8601 text."""
     if not pa.types.is_temporal(kind) or not any(isinstance(value, str) for value in values):
         return pa.array(values, kind)
     text = pa.array(values, pa.string())
@@ -141,24 +139,24 @@ def row_of(record: object) -> dict[str, Any]:
 def record_of(kind: type[Record], row: Mapping[str, Any]) -> Record:
     """Return a row as a flat dataclass: lists become tuples, times ISO 8601 text to the millisecond, enumerations
     members."""
-    members = _enumerations(kind)  # type: ignore[arg-type] # mypy does not see that a class can be hashed
-    values = {}
-    for item in fields(kind):  # type: ignore[arg-type]
-        value = row[item.name]
-        if isinstance(value, list):
-            value = tuple(value)
-        elif isinstance(value, datetime):
-            value = value.isoformat(timespec="milliseconds" if value.microsecond else "seconds").replace("+00:00", "Z")
-        elif isinstance(value, date):
-            value = value.isoformat()
-        elif item.name in members and value is not None:
-            value = members[item.name](value)
-        values[item.name] = value
-    return kind(**values)
+    members = enumerations(kind)  # type: ignore[arg-type] # mypy does not see that a class can be hashed
+    return kind(**{item.name: value_of(row[item.name], members.get(item.name))
+                   for item in fields(kind)})  # type: ignore[arg-type]
+
+
+def value_of(value: Any, member: type[StrEnum] | None = None) -> Any:
+    """Return a value of a table as a record holds it; `member` is the enumeration that it is one of."""
+    if isinstance(value, list):
+        return tuple(value)
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds" if value.microsecond else "seconds").replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    return value if member is None or value is None else member(value)
 
 
 @cache
-def _enumerations(kind: type) -> Mapping[str, type[StrEnum]]:
+def enumerations(kind: type) -> Mapping[str, type[StrEnum]]:
     """Return the fields of a dataclass that hold a member of an enumeration, also those that may be None."""
     found = {}
     for name, hint in get_type_hints(kind).items():

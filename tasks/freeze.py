@@ -13,7 +13,8 @@ from schemas.format_version import complete_table, read_older
 from schemas.layout import RunLayout
 from schemas.plan import PLAN_FORMAT, Plan, PlanHeader, PlannedRoute, header_of
 from schemas.plan_id import id_columns, plan_id_of
-from schemas.shape import offences_in, record_of, row_of, table_of
+from schemas.record_table import records_in, rows_in, table_of_records
+from schemas.shape import offences_in
 from tasks.store import Store
 
 POLICY_FILE, SUPPRESSIONS_FILE, BASELINE_FILE = "policy.yaml", "suppressions.yaml", "baseline.json"
@@ -30,7 +31,7 @@ def write_plan(store: Store, run: RunLayout, plan: Plan, snapshot: Mapping[str, 
     """
     plan.check()
     columns = {"estate": run.estate, "run_id": run.run_id, "run_date": plan.header.created_at[:10]}
-    rows = table_of("plan_route", [columns | row_of(row) for row in plan.routes])
+    rows = table_of_records("plan_route", plan.routes, columns)
     for name, data in snapshot.items():
         store.write(run.file(name), data)
     store.write_table(run.file("plan.parquet"), rows, {"plan_id": plan.header.plan_id})
@@ -59,11 +60,12 @@ def read_plan(store: Store, run: RunLayout) -> Plan:
     table, footer, _ = store.read_table(run.file("plan.parquet"))
     if footer.get("plan_id") != header.plan_id:
         raise IntegrityError(run.file("plan.parquet"), "is of another plan than plan.json")
-    rows = complete_table("plan_route", table, footer, run.file("plan.parquet")).to_pylist()
-    plan = Plan(header, tuple(record_of(PlannedRoute, row) for row in rows))
+    names = id_columns(table.column_names)
+    whole = complete_table("plan_route", table, footer, run.file("plan.parquet"))
+    del table
+    plan = Plan(header, tuple(records_in(PlannedRoute, whole)))
     # Of what is stored, not of the records: a later program knows settings and columns that the plan was made without.
-    columns = id_columns(table.column_names)
-    plan.check(plan_id_of(document, columns, [[row[name] for name in columns] for row in rows]))
+    plan.check(plan_id_of(document, names, rows_in(whole, names)))
     return plan
 
 

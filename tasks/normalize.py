@@ -4,7 +4,6 @@ Here: merging spellings, exclusion, priority. Not here: what an identity is (`sc
 (`tasks/load/`), any effect. Next: the plan (`tasks/plan/`).
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from schemas.address import (
 from schemas.errors import ContractError, Offence, bad_input
 from schemas.manifest import Manifest, ManifestEntry
 from schemas.normalized import Normalized
-from schemas.pattern import Pattern
+from schemas.pattern import Pattern, Patterns
 from schemas.plan import Excluded
 from schemas.route import Journey, Route, RouteKey
 from schemas.settings import DEFAULT_EXCLUDE, IdentitySwitches, Settings
@@ -32,7 +31,6 @@ MERGED_ATTRIBUTES = ("journey", "journey_is_explicit", "priority", "owner", "tag
                      "expect")
 SHOWN_MERGES = 3
 SECRETS_ARE_TYPED = "Only the address and the `value` of a `fill` may name one."
-_PATH_END = re.compile(r"[?#]")
 
 
 def normalize(manifest: Manifest, settings: Settings) -> Normalized:
@@ -48,16 +46,14 @@ def normalize(manifest: Manifest, settings: Settings) -> Normalized:
     patterns = _parse_patterns(dict.fromkeys((*settings.exclude, *manifest.exclude)))
     _refuse_entries(manifest.entries, settings.identity)
     found = _merge(manifest.entries, manifest.default_journey, settings.identity)
-    is_case_folded = settings.identity.path_case == "fold"
+    known = Patterns(patterns, is_case_folded=settings.identity.path_case == "fold")
     routes: list[Route] = []
     excluded: dict[str, Excluded] = {}
     matches: Counter[str] = Counter()
     for route in found:
-        spellings = _spellings(route.key.route)
-        matching = [pattern.text for pattern in patterns
-                    if any(pattern.matches(spelling, is_case_folded=is_case_folded) for spelling in spellings)]
-        matches.update(matching)
+        matching = known.matching(route.key.route)
         if matching:
+            matches.update(matching)
             excluded.setdefault(route.key.route, Excluded(route.url, matching[0]))
         else:
             routes.append(route)
@@ -73,6 +69,8 @@ def priority_of(entry: ManifestEntry) -> int:
     """Return the priority of an entry: its own, or one from its seeds (0 is scanned first, 2 is the rest)."""
     if entry.priority is not None:
         return entry.priority
+    if entry.monthly_views is None and entry.violation_density is None:
+        return 2
     views = min((entry.monthly_views or 0.0) / MANY_MONTHLY_VIEWS, 1.0)
     score = round(DENSITY_SHARE * (entry.violation_density or 0.0) + VIEWS_SHARE * views, 9)  # 0.4 * 0.75 is 0.3
     return next((priority for priority, least in LEAST_SCORE.items() if score > least), 2)
@@ -80,11 +78,10 @@ def priority_of(entry: ManifestEntry) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Meeting:
-    """A route as its first entry says it, and the spellings of later ones, in order and without repeats."""
+    """A route as its first entry says it, and where that stands."""
 
     route: Route
     where: str
-    spellings: dict[str, None]
 
 
 def _parse_patterns(texts: Iterable[str]) -> list[Pattern]:
@@ -122,28 +119,30 @@ def _placeholder_offences(entry: ManifestEntry) -> Iterator[Offence]:
 
 def _merge(entries: Sequence[ManifestEntry], default_journey: Journey, switches: IdentitySwitches) -> list[Route]:
     meetings: dict[RouteKey, _Meeting] = {}
+    aliases: dict[RouteKey, dict[str, None]] = {}  # in order and without repeats
     offences = []
     for entry in entries:
         url = trim_address(entry.url)
         route = _route(entry, url, RouteKey(identity_of(url, switches), entry.auth), default_journey)
-        meeting = meetings.setdefault(route.key, _Meeting(route, entry.where, {}))
+        meeting = meetings.setdefault(route.key, _Meeting(route, entry.where))
+        if meeting.route is route:
+            continue
         differing = [name for name in MERGED_ATTRIBUTES if getattr(meeting.route, name) != getattr(route, name)]
         if differing:
             offences.append(_conflict(meeting, entry, differing, switches))
-        meeting.spellings[url] = None
+        if url != meeting.route.url:
+            aliases.setdefault(route.key, {})[url] = None
     if offences:
         raise ContractError(offences)
-    return [
-        met.route if len(met.spellings) == 1 else replace(met.route, aliases=tuple(met.spellings)[1:])
-        for met in meetings.values()
-    ]
+    return [replace(met.route, aliases=tuple(aliases[key])) if key in aliases else met.route
+            for key, met in meetings.items()]
 
 
 def _route(entry: ManifestEntry, url: str, key: RouteKey, default_journey: Journey) -> Route:
     return Route(
         key=key, url=url, journey=entry.journey or default_journey, journey_is_explicit=entry.journey is not None,
-        priority=priority_of(entry), owner=entry.owner, tags=tuple(sorted(set(entry.tags))), ready=entry.ready,
-        expect=entry.expect, ready_when=entry.ready_when, actions=entry.actions,
+        priority=priority_of(entry), owner=entry.owner, tags=tuple(sorted(set(entry.tags))) if entry.tags else (),
+        ready=entry.ready, expect=entry.expect, ready_when=entry.ready_when, actions=entry.actions,
     )
 
 
@@ -152,12 +151,6 @@ def _conflict(meeting: _Meeting, entry: ManifestEntry, differing: list[str], swi
     shown = address_for_messages(meeting.route.key.route, switches)
     return Offence(entry.where, f"the same route as {meeting.where} ({shown}) with another {', '.join(names)}",
                    "duplicates with equal attributes", "Keep one of the two entries.")
-
-
-def _spellings(identity: str) -> list[str]:
-    """Return an identity without and with the slash at its end that was folded."""
-    path = _PATH_END.split(identity, maxsplit=1)[0]
-    return [identity] if path.endswith("/") else [identity, f"{path}/{identity[len(path):]}"]
 
 
 def _merge_warnings(routes: Sequence[Route], switches: IdentitySwitches) -> Iterator[str]:

@@ -101,7 +101,7 @@ def make_plan(request: PlanRequest) -> Plan:
                for position, item in enumerate(out_of_scope, len(shards[0]))]
     rows = (*shards[0], *carried, *chain.from_iterable(shards[1:]))
     plan = Plan(_header(request, shards, reason, weights.warnings), rows).sealed()
-    plan.check()
+    plan.check(plan.header.plan_id)
     return plan
 
 
@@ -146,7 +146,7 @@ def _row(item: _Item, place: tuple[int, int], request: PlanRequest) -> PlannedRo
         shard_index=place[0], position=place[1], load_ms=weight.load_ms, has_history=weight.has_history,
         deadline_ms=weight.deadline_ms, was_html=weight.was_html, accepted_outcome=outcome, accepted_reason=reason,
         is_in_scope=run_id is None, carried_from_run_id=run_id, carried_date=date,
-        ready_when=route.ready_when, actions=actions_text(route.actions),
+        ready_when=route.ready_when, actions=actions_text(route.actions) if route.actions else None,
     )
 
 

@@ -51,8 +51,12 @@ def weigh_routes(routes: Mapping[str, Route], history: TimingHistory, settings: 
     known = sorted(load for load in own.values() if load is not None)
     default_ms = _percentile_75(known) if known else UNKNOWN_LOAD_MS
     weights = {}
+    unknown = Weight(max(default_ms, 1), False, _deadline_ms(None, default_ms, settings), False)  # one for all of them
     for task_id, load in own.items():
         timing = history.routes.get(task_id)
+        if timing is None and load is None:
+            weights[task_id] = unknown
+            continue
         has_success = timing is not None and timing.has_success
         longest_ms = timing.p99_ms if timing else plain_ms.get(routes[task_id].key.route)
         weights[task_id] = Weight(

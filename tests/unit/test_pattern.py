@@ -3,7 +3,7 @@
 import pytest
 
 from schemas.errors import ContractError, Offence
-from schemas.pattern import Pattern
+from schemas.pattern import Pattern, Patterns, spellings
 
 
 def matching(pattern: str, *addresses: str, is_case_folded: bool = False) -> list[str]:
@@ -68,3 +68,19 @@ def test_a_pattern_that_is_none_is_bad_input(text: str, offence: Offence) -> Non
     with pytest.raises(ContractError) as caught:
         Pattern.parse(text, "exclude")
     assert caught.value.offences == (offence,)
+
+
+@pytest.mark.parametrize("further", [(), ("re:x=1$",)])
+def test_many_at_once_match_what_each_matches(further: tuple[str, ...]) -> None:
+    """One look rejects most addresses; it must reject none that a pattern knows."""
+    texts = ("glob:/admin/**", "glob:/a/*/", "glob:**/x?", "glob:/", *further)
+    patterns = [Pattern.parse(text, "exclude") for text in texts]
+    identities = [f"https://e.test{path}" for path in (
+        "/", "/admin", "/admin/x", "/administer", "/a/b", "/a/b/c", "/q/x1", "/q/x", "/a/b?x=1", "/ADMIN/x", "/?x=1")]
+    for is_case_folded in (False, True):
+        known = Patterns(patterns, is_case_folded=is_case_folded)
+        assert [known.matching(identity) for identity in identities] == [
+            [one.text for one in patterns if any(one.matches(spelling, is_case_folded=is_case_folded)
+                                                 for spelling in spellings(identity))] for identity in identities]
+    assert sum(bool(Patterns(patterns).matching(identity)) for identity in identities) >= 6
+    assert Patterns([]).matching(identities[0]) == []
