@@ -70,15 +70,15 @@ def test_a_scan_is_a_direct_run(site: Site, scanner: Scanner, case: str) -> None
         (rule, CLASSES[group], len(nodes)) for group, rule, nodes in direct)
 
 
-FADES = {
-    "transition": ("#f { opacity: 0; transition: opacity 3s } #f.on { opacity: 1 }", "f.className = 'on'"),
-    "animation": ("#f { animation: in 3s both } @keyframes in { from { opacity: 0 } to { opacity: 1 } }", ""),
+FADES = {  # so long that none is over by itself when the engine looks
+    "transition": ("#f { opacity: 0; transition: opacity 60s } #f.on { opacity: 1 }", "f.className = 'on'"),
+    "animation": ("#f { animation: in 60s both } @keyframes in { from { opacity: 0 } to { opacity: 1 } }", ""),
     "delayed animation": (
         "#f { animation: in 1s 5s both } @keyframes in { from { opacity: .1 } to { opacity: 1 } }", ""),
     "script": ("", "let o = 0; f.style.opacity = 0; const t = setInterval(() => { f.style.opacity = o += .1; "
                    "if (o >= 1) clearInterval(t) }, 60)"),
-    "web animation": ("", "f.animate([{opacity: 0}, {opacity: 1}], {duration: 4000, fill: 'both'})"),
-    "again and again": ("", "setInterval(() => f.animate([{opacity: .1}, {opacity: .9}], 400), 410)"),
+    "web animation": ("", "f.animate([{opacity: 0}, {opacity: 1}], {duration: 60000, fill: 'both'})"),
+    "again and again": ("", "setInterval(() => f.animate([{opacity: .1}, {opacity: .3}], 400), 400)"),
     "without end": ("", "f.animate([{opacity: .1}, {opacity: .9}], {duration: 900, iterations: Infinity})"),
     "restarted": ("#f.on { animation: in 2s both } @keyframes in { from { opacity: 0 } to { opacity: 1 } }",
                   "setInterval(() => { f.className = ''; f.offsetTop; f.className = 'on' }, 1900); f.className = 'on'"),
