@@ -6,6 +6,7 @@ Here: validated entries with the place they came from. Not here: reading (`tasks
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from schemas.action import Action
 from schemas.route import Expectation, Journey
@@ -31,6 +32,22 @@ class ManifestEntry:
     expect: Expectation = NOTHING_EXPECTED
     ready_when: str | None = None
     actions: tuple[Action, ...] = ()
+
+
+def entry_of(document: str | Mapping[str, Any], where: str) -> ManifestEntry:
+    """Return an entry that was found valid."""
+    if isinstance(document, str):
+        return ManifestEntry(url=document, where=where)
+    values = {key: value for key, value in document.items() if value is not None}
+    return ManifestEntry(
+        url=values.pop("url"),
+        where=where,
+        journey=Journey(values.pop("journey")) if "journey" in values else None,
+        tags=tuple(values.pop("tags", ())),
+        actions=tuple(map(Action.of, values.pop("actions", ()))),
+        expect=Expectation(**values.pop("expect", {})),
+        **values,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from schemas.action import Action
 from schemas.errors import ContractError, Offence
 from schemas.format_version import check_not_newer
 from schemas.layout import id_offence
-from schemas.manifest import MANIFEST_FORMAT, ManifestEntry
-from schemas.route import Expectation, Journey
+from schemas.manifest import MANIFEST_FORMAT, ManifestEntry, entry_of
+from schemas.route import Journey
 from schemas.shape import is_valid, load_schema, offences_in
 from tasks.load.content import SourceError
 
@@ -81,22 +80,6 @@ def listed_in(document: Any, subject: str) -> Listed:
         exclude=tuple(document.get("exclude", ())),
         hosts=tuple(document.get("hosts", ())),
         settings={"scan.hosts": document["hosts"]} if document.get("hosts") else {},
-    )
-
-
-def entry_of(document: str | Mapping[str, Any], where: str) -> ManifestEntry:
-    """Return an entry that was found valid."""
-    if isinstance(document, str):
-        return ManifestEntry(url=document, where=where)
-    values = {key: value for key, value in document.items() if value is not None}
-    return ManifestEntry(
-        url=values.pop("url"),
-        where=where,
-        journey=Journey(values.pop("journey")) if "journey" in values else None,
-        tags=tuple(values.pop("tags", ())),
-        actions=tuple(map(Action.of, values.pop("actions", ()))),
-        expect=Expectation(**values.pop("expect", {})),
-        **values,
     )
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from schemas.complaint import nearest
 from schemas.errors import ContractError, Offence
-from schemas.manifest import ManifestEntry
+from schemas.manifest import ManifestEntry, entry_of
 from schemas.shape import is_valid, load_schema, offences_in
 from tasks.load.content import SourceError
-from tasks.load.json_manifest import entry_of, form_of
+from tasks.load.json_manifest import form_of
 
 EXPECT = "expect_"
 NO_COLUMN = ("expect", "actions")

@@ -1,4 +1,4 @@
-"""`python -m tasks.scan`: one attempt of one shard, in a process of its own.
+"""`python -m tasks.scan`: one attempt of one shard, in a process of its own; with `--url`, one address for a person.
 
 Here: reading the order, refusing what is not pinned in the plan, wiring, signals, exit codes (0 settled, 2 unsettled
 or no receipt, 3 refused). Not here: the work itself (`worker.py`). Standard output carries heartbeat lines, one JSON
@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 
 from schemas.errors import AuditError, ContractError, bad_input
@@ -26,13 +26,16 @@ from schemas.receipt import EndedBy, Receipt
 from tasks.commit import Shelf, attempt_number, write_receipt
 from tasks.freeze import read_plan
 from tasks.scan.access import Access
-from tasks.scan.browser import Browser, BrowserBuild, find_browser
+from tasks.scan.browser import Browser, BrowserBuild
 from tasks.scan.clock import utc_now
 from tasks.scan.credentials import Credentials
-from tasks.scan.engine import engine_source, file_digest
+from tasks.scan.engine import engine_source
+from tasks.scan.explain import explain_address
 from tasks.scan.ledger import read_ledger
 from tasks.scan.order import ShardOrder, parse_order
 from tasks.scan.partial import Partial
+from tasks.scan.pins import check_pinned, check_same_browser
+from tasks.scan.question import is_question
 from tasks.scan.route_finder import RouteFinder
 from tasks.scan.sign_in import prove_signed_in
 from tasks.scan.visit import Visitor
@@ -59,12 +62,15 @@ def main(words: list[str]) -> int:
     """Run an attempt and return the exit code."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     try:
+        if is_question(words):
+            return explain_address(words)
         order = parse_order(words)
         secret_values = _read_secrets() if order.is_watched else {}
         return asyncio.run(scan_shard(order, secret_values))
     except ContractError as error:
         LOG.error("%s", error)  # noqa: TRY400 - a refusal is no accident, its text says all
-        emit("summary", {"offences": [[o.subject, o.fault, o.expected, o.remedy] for o in error.offences]})
+        if not is_question(words):
+            emit("summary", {"offences": [[o.subject, o.fault, o.expected, o.remedy] for o in error.offences]})
         return EXIT_REFUSED
     except (AuditError, OSError) as error:
         LOG.error("%s: %s", type(error).__name__, error)  # noqa: TRY400
@@ -118,37 +124,6 @@ async def scan_shard(order: ShardOrder, secret_values: Mapping[str, str]) -> int
                            work, access, leave_receipt)
 
 
-def check_pinned(plan: Plan, browser: str | None) -> BrowserBuild:
-    """Refuse to scan with another engine or browser than the plan says.
-
-    Raises:
-        ContractError: engine or browser differ, or there is no browser.
-    """
-    pinned = plan.header
-    remedy = "Start a new run, or bring back what the plan was made with."
-    found = file_digest(pinned.scan.engine_path)
-    if found != pinned.engine.digest:
-        raise bad_input("engine", f"the file's digest is {found[:12]}…", f"{pinned.engine.digest[:12]}… "
-                        f"({pinned.engine.version}), as in the plan", remedy)
-    build = find_browser(browser)
-    if pinned.browser_version is not None and build.version != pinned.browser_version:
-        raise bad_input("browser", f"{build.path} is {build.version}", f"{pinned.browser_version}, as in the plan",
-                        remedy)
-    return build
-
-
-def check_same_browser(seen: Collection[str], build: BrowserBuild) -> None:
-    """Refuse to go on with another browser than the one that earlier attempts of the shard used.
-
-    Raises:
-        ContractError: a plan that pins no browser was begun with another one.
-    """
-    foreign = sorted(set(seen) - {build.version})
-    if foreign:
-        raise bad_input("browser", f"{build.path} is {build.version}", f"{', '.join(foreign)}, which earlier attempts "
-                        "of this shard used", "Start a new run, or bring back that browser.")
-
-
 def access_for(plan: Plan, work: Work, secret_values: Mapping[str, str]) -> Access:
     """Gather profile and secrets of the open routes; of the others, whose pages a visit may be led to, what is known.
 
@@ -175,7 +150,7 @@ async def _work_off(
     async with Browser(build, plan.header.scan) as browser:
         await prove_signed_in(browser, plan.header.scan, access)
         visitor = Visitor(browser, plan.header.scan, plan.header.engine, engine_source(plan.header.scan.engine_path),
-                          RouteFinder(plan, access.resolve).find, order.in_flight, access,
+                          RouteFinder(plan.routes, plan.header.identity, access.resolve).find, order.in_flight, access,
                           is_case_folded=plan.header.identity.path_case == "fold")
         ended_by = await worker.run(work, visitor.visit, stop)
         return leave_receipt(ended_by, browser.launch_count)

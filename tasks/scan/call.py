@@ -120,6 +120,7 @@ class PageCall:
                         self.kit.tell("action", f"{number}, {step}: {said}")
                     await actor.leave()
             except ActionFailed as error:
+                self.kit.tell("action", f"{self._taken_count + 1}, {steps[self._taken_count]}: failed")
                 return Judgement("action_failed", str(error))
         with self._phase("navigating"):
             return await arrival.follow(page)
@@ -160,7 +161,8 @@ class PageCall:
         if isinstance(facts["has_selector"], str):
             return Judgement("ready_invalid", facts["has_selector"])
         judgement = self.kit.judge.when_settled(self.route, self._sight.seen(facts))
-        tell_place(self.kit.tell, f"settled by {settled_by}", self.trace, judgement)
+        self.kit.tell("settled", f"by {settled_by}")
+        tell_place(self.kit.tell, "address", self.trace, judgement)
         return judgement
 
     async def _rest(self, session: CDPSession, world: World) -> SettledBy:

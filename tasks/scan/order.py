@@ -53,7 +53,7 @@ class ShardOrder:
         return words
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """Raises where the library's own would end the process with a code of its own."""
 
     def error(self, message: str) -> NoReturn:
@@ -66,7 +66,8 @@ def parse_order(words: Sequence[str]) -> ShardOrder:
     Raises:
         ContractError: an argument is unknown, missing or of the wrong type.
     """
-    parser = _Parser(prog="python -m tasks.scan", description="Scan one shard of a stored plan.")
+    parser = Parser(prog="python -m tasks.scan", description="Scan one shard of a stored plan. For one address and no "
+                    "plan see `--url ADDRESS --help`.")
     for name in ("store", "estate", "run_id", "attempt_name", "flow_attempt"):
         parser.add_argument("--" + name.replace("_", "-"), required=True)
     parser.add_argument("--shard-index", type=int, required=True)

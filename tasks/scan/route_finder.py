@@ -4,25 +4,29 @@ Here: the plan as a lookup. Not here: what it means that a page led to another (
 """
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from schemas.address import SECRET_PLACEHOLDER, identity_of
 from schemas.errors import ContractError
-from schemas.plan import Plan
+from schemas.plan import PlannedRoute
 from schemas.route import RouteKey
+from schemas.settings import IdentitySwitches
 
 
 class RouteFinder:
-    """Knows every route of a plan by identity and profile.
+    """Knows routes by identity and profile.
 
     Args:
         resolve: puts secrets into an address; raises KeyError for one that it does not know.
     """
 
-    def __init__(self, plan: Plan, resolve: Callable[[str], str] = str) -> None:
-        self._switches = plan.header.identity
-        self._task_ids = {row.key: row.task_id for row in plan.routes}
-        for row in plan.routes:
+    def __init__(
+        self, routes: Iterable[PlannedRoute], switches: IdentitySwitches, resolve: Callable[[str], str] = str
+    ) -> None:
+        self._switches = switches
+        self._task_ids: dict[RouteKey, str] = {}
+        for row in routes:
+            self._task_ids[row.key] = row.task_id
             if SECRET_PLACEHOLDER.search(row.url):  # a page is at the address with the value, the plan has the name
                 with contextlib.suppress(KeyError, ContractError):
                     self._task_ids[RouteKey(identity_of(resolve(row.url), self._switches), row.auth)] = row.task_id

@@ -19,11 +19,18 @@ def tell_nobody(_step: str, _text: str) -> None:
     """Tell nobody."""
 
 
+def tell_context(tell: Tell, options: Mapping[str, Any]) -> None:
+    """Say in what surroundings a page is visited; of a profile's state only that there is one."""
+    size = "×".join(map(str, options["viewport"].values()))
+    state = ["storage_state of the profile"] if "storage_state" in options else []
+    others = [f"{name} {value}" for name, value in options.items() if name not in ("viewport", "storage_state")]
+    tell("context", ", ".join([f"viewport {size}", *others, *state]))
+
+
 def tell_place(tell: Tell, step: str, trace: Trace, judgement: Judgement | None) -> None:
     """Say where the page is and what the judge makes of it."""
-    seen = [trace.url or "nowhere", f"status {trace.status}", trace.content_type or "no media type"]
-    verdict = "may be tested" if judgement is None else ": ".join(filter(None, (judgement.reason, judgement.detail)))
-    tell(step, f"{', '.join(seen)}: {verdict}")
+    answer = f"status {trace.status}, {trace.content_type or 'no media type'}"
+    tell(step, f"{trace.url or 'nowhere'} ({answer}): {'may be tested' if judgement is None else judgement.reason}")
 
 
 def tell_look(tell: Tell, look: Mapping[str, Any]) -> None:
@@ -36,10 +43,10 @@ def tell_look(tell: Tell, look: Mapping[str, Any]) -> None:
 
 def tell_report(tell: Tell, report: Report) -> None:
     """Say what the engine tested and found."""
-    tell("engine", f"axe-core {report.version} tested {report.tested_count} documents, {len(report.untested)} not")
+    tell("tested", f"{report.tested_count} documents by axe-core {report.version}, {len(report.untested)} not tested")
     for frame in report.untested:
         tell("untested", f"{frame.address} ({frame.why})")
     counts = Counter(rule_class for _, rule_class, _, _ in report.rules)
     tell("rules", ", ".join(f"{count} {rule_class}" for rule_class, count in sorted(counts.items())))
-    for rule, fault in report.failed:
-        tell("failed", f"{rule}: {fault}")
+    for rule, _ in report.failed:  # what it says may quote the page; the outcome's detail has it, masked where need be
+        tell("failed", rule)

@@ -28,7 +28,7 @@ from tasks.scan.reasons import REASONS
 from tasks.scan.records import RecordMaker, Tally, Trace
 from tasks.scan.redact import Redactor
 from tasks.scan.script import EngineRun
-from tasks.scan.tell import Tell, tell_nobody
+from tasks.scan.tell import Tell, tell_context, tell_nobody
 from tasks.scan.world import DocumentMoved, ScriptFailed
 
 RETRY_WAIT_SECONDS = (1.0, 4.0, 8.0)
@@ -116,8 +116,7 @@ class Visitor:
         asked = time.monotonic()
         options = self._kit.access.context_options(self._kit.scan)
         async with self._browser.context(options) as (context, open_ms):
-            self._kit.tell("context", ", ".join(
-                f"{name} {value}" for name, value in options.items() if name != "storage_state"))
+            tell_context(self._kit.tell, options)
             trace.times_ms["launch"] = open_ms
             trace.launch_wait_ms = max(0, round((time.monotonic() - asked) * 1000) - open_ms)
             async with asyncio.timeout(route.deadline_ms / 1000) as deadline:

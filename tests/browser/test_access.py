@@ -7,11 +7,11 @@ import pytest
 
 from schemas.errors import ContractError, TransientError
 from schemas.outcome import OutcomeKind
+from schemas.settings import IdentitySwitches
 from tasks.scan.access import Access, SignInCheck
 from tasks.scan.route_finder import RouteFinder
 from tasks.scan.sign_in import prove_signed_in
 from tests.browser.faulty_site import QUICK, Answer, Scanner, Site, html, planned, redirect
-from tests.small_estate import plan_of
 
 TOKEN = "Bearer t0ken-of-the-profile"
 ACCESS = Access("staff", headers={"Authorization": TOKEN, "X-Role": "staff"})
@@ -111,7 +111,7 @@ def test_a_route_with_a_secret_is_found_again_at_its_real_address() -> None:
     """The plan has the name, the browser the value: it is one route, not a redirect to somewhere else."""
     secret, plain = planned("https://e.test/a?token={{secret:T}}&b=1"), planned("https://e.test/a?b=1")
     hidden = planned("https://e.test/{{secret:UNKNOWN}}/a")
-    finder = RouteFinder(plan_of(secret, plain, hidden), Access(secrets={"T": "s p/c&d"}).resolve)
+    finder = RouteFinder((secret, plain, hidden), IdentitySwitches(), Access(secrets={"T": "s p/c&d"}).resolve)
     assert finder.find("https://e.test/a?token=s%20p%2Fc%26d&b=1", None) == secret.task_id
     assert finder.find("https://e.test/a/?b=1&token=s%20p%2Fc%26d#x", None) == secret.task_id
     assert finder.find("https://e.test/a?b=1", None) == plain.task_id
