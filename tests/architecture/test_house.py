@@ -61,6 +61,13 @@ def test_a_shard_process_imports_no_prefect_and_no_pandas():
     assert done.stdout.strip() == "[]"
 
 
+def test_an_audit_starts_its_server_before_it_imports_what_takes_time():
+    slow = "('prefect', 'pandas', 'pyarrow', 'pydantic', 'jsonschema', 'playwright', 'rich')"
+    asked = f"import sys, flows.cli; print([n for n in {slow} if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_no_file_names_this_machine_or_a_registry():
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     forbidden = re.compile("|".join((r"/wo" r"rk/", r"/ro" r"ot/", "files.python" "hosted", "pypi" r"\.org")))

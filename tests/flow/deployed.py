@@ -1,90 +1,44 @@
-"""fanfold as a Prefect deployment, for tests: the checkout's own prefect.yaml, workers, the API, and what was kept.
+"""fanfold as a Prefect deployment, for tests: the checkout's own prefect.yaml, workers, and what was kept.
 
-Here: starting and ending all of it, and asking. Not here: what a test asserts. Nothing that is started here outlives
-the block it was started in: `Deployed` ends its workers with all that is below them.
+Here: starting and ending all of it. Not here: what a test asserts. Nothing that is started here outlives the block it
+was started in: `Deployed` ends its workers with all that is below them.
 """
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pyarrow.parquet as pq
 
 from flows.server import client_environment
 from tasks.scan.reap import descendants
 from tests.faults.conftest import FINDING_COLUMNS, OCCURRENCE_COLUMNS, OUTCOME_COLUMNS, RULE_COLUMNS, command_of
+from tests.flow.api import RUN_SECONDS, Api
 
 CHECKOUT = Path(__file__).parents[2]
 POOL = "fanfold"
 DEPLOYMENT = "nightly-full-audit"
-FINAL = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
-RUN_SECONDS = 120.0
 TABLES = {"outcomes": OUTCOME_COLUMNS, "occurrences": OCCURRENCE_COLUMNS, "rule_results": RULE_COLUMNS,
           "findings": FINDING_COLUMNS}
 
 
-def wait_for(what: Callable[[], Any], limit_s: float = RUN_SECONDS, each_s: float = 0.3) -> Any:
-    """Ask until the answer is something."""
-    until = time.monotonic() + limit_s
-    while time.monotonic() < until:
-        if answer := what():
-            return answer
-        time.sleep(each_s)
-    raise AssertionError(f"nothing within {limit_s:.0f} s")
-
-
-class Hook:
-    """A webhook on loopback; `calls` holds the documents it was sent."""
-
-    def __init__(self) -> None:
-        self.calls: list[dict[str, Any]] = []
-        hook = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                hook.calls.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-                self.send_response(204)
-                self.end_headers()
-
-            def log_message(self, *args: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.address = f"http://127.0.0.1:{self._server.server_address[1]}/alert"
-
-    def __enter__(self) -> "Hook":
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
-class Deployed:
+class Deployed(Api):
     """A server's deployment with workers that share nothing but the store."""
 
     def __init__(self, api_address: str, folder: Path) -> None:
-        self.address, self.folder = api_address, folder
+        super().__init__(api_address)
+        self.folder = folder
         self.root, self.store = folder / "root", folder / "store"
         self.root.mkdir()
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "FANFOLD_"))}
         self.environment = clean | client_environment(api_address) | {
-            "PREFECT_HOME": str(folder / "prefect"), "PREFECT_WORKER_QUERY_SECONDS": "2",
+            "PREFECT_HOME": str(folder / "prefect"), "PREFECT_WORKER_QUERY_SECONDS": "1",
             "DEPLOYED_TEST_MARK": str(folder)}
-        self._api = httpx.Client(base_url=f"{api_address}/", timeout=30,
-                                 transport=httpx.HTTPTransport(retries=3))
         self._workers: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> "Deployed":
@@ -94,7 +48,7 @@ class Deployed:
         for name in list(self._workers):
             self.end_worker(name)
         kill(processes_of(self.folder))  # what a failed test has left
-        self._api.close()
+        self.close()
 
     def run(self, *words: str, check: bool = True, **environment: str) -> "subprocess.CompletedProcess[str]":
         """Run a module of Python in the checkout, with the settings that a team's shell would have."""
@@ -111,16 +65,26 @@ class Deployed:
                  FANFOLD_ROOT=str(self.root), FANFOLD_STORE=str(self.store))
 
     def start_worker(self, name: str) -> "subprocess.Popen[bytes]":
-        with (self.folder / f"worker-{name}.log").open("wb") as log:
+        """Start a worker that shares nothing with another one but the store and the configured root."""
+        home = self.folder / name
+        home.mkdir()
+        with (home / "worker.log").open("wb") as log:
             self._workers[name] = subprocess.Popen(
                 [sys.executable, "-m", "prefect", "worker", "start", "--pool", POOL, "--name", name],
-                cwd=self.folder, env=self.environment | {"PREFECT_HOME": str(self.folder / f"prefect-{name}")},
+                cwd=home, env=self.environment | {"PREFECT_HOME": str(home / "prefect"),
+                                                  "XDG_STATE_HOME": str(home / "state")},
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         return self._workers[name]
 
     def end_worker(self, name: str) -> None:
         worker = self._workers.pop(name)
         kill([worker.pid, *descendants(worker.pid)])
+        worker.wait()
+
+    def kill_worker(self, name: str) -> None:
+        """SIGKILL a worker alone, as a kernel does that is short of memory."""
+        worker = self._workers.pop(name)
+        kill([worker.pid])
         worker.wait()
 
     def kill_worker_and_flow(self, name: str) -> None:
@@ -131,25 +95,6 @@ class Deployed:
         below = {pid for shard in shards for pid in descendants(shard)}
         kill([pid for pid in tree if pid not in shards | below])
         self._workers.pop(name).wait()
-
-    def ask(self, method: str, path: str, document: object = None) -> httpx.Response:
-        """Ask the API; SQLite may be busy, which raw clients must bear."""
-        for _ in range(20):
-            response = self._api.request(method, path, json=document)
-            if response.status_code not in (429, 502, 503):
-                return response
-            time.sleep(0.5)
-        return response
-
-    def post(self, path: str, document: object) -> Any:
-        response = self.ask("POST", path, document)
-        assert response.is_success, response.text
-        return response.json()
-
-    def get(self, path: str) -> Any:
-        response = self.ask("GET", path)
-        assert response.is_success, response.text
-        return response.json()
 
     def deployment(self, name: str = DEPLOYMENT) -> dict[str, Any]:
         found: dict[str, Any] = self.get(f"deployments/name/audit-estate/{name}")
@@ -168,37 +113,10 @@ class Deployed:
                                         {"parameters": {"request": request}})
         return str(run["id"])
 
-    def flow_run(self, run_id: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.get(f"flow_runs/{run_id}")
-        return found
-
-    def ended(self, run_id: str, run_count: int = 1, limit_s: float = RUN_SECONDS) -> dict[str, Any]:
-        """Wait for the end of an attempt of a flow run."""
-        def look() -> dict[str, Any] | None:
-            found = self.flow_run(run_id)
-            return found if found["run_count"] >= run_count and found["state_type"] in FINAL else None
-
-        found: dict[str, Any] = wait_for(look, limit_s)
-        return found
-
     def retry(self, run_id: str) -> None:
         """Do what the Retry button does."""
         self.post(f"flow_runs/{run_id}/set_state", {"force": False, "state": {
             "name": "AwaitingRetry", "message": "Retry from the UI", "type": "SCHEDULED"}})
-
-    def task_runs(self, run_id: str, attempt: int) -> dict[str, dict[str, Any]]:
-        """Return the task runs of an attempt of a flow run, by name."""
-        found = self.post("task_runs/filter", {"flow_runs": {"id": {"any_": [run_id]}}})
-        return {task["name"]: task for task in found if task["flow_run_run_count"] == attempt}
-
-    def logs(self, run_id: str) -> list[str]:
-        found = self.post("logs/filter", {"logs": {"flow_run_id": {"any_": [run_id]}}, "sort": "TIMESTAMP_ASC"})
-        return [line["message"] for line in found]
-
-    def artifacts(self, run_id: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.post(
-            "artifacts/filter", {"artifacts": {"flow_run_id": {"any_": [run_id]}}, "sort": "CREATED_DESC"})
-        return found[::-1]
 
 
 def dataset(store: Path, estate: str, run_id: str, left_out: Iterable[str] = ()) -> dict[str, list[str]]:

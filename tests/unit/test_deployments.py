@@ -57,11 +57,13 @@ def test_automations_are_prefects_own_and_every_webhook_has_its_block():
     found = read_automations(str(locate_file()), BLOCK)
     assert [entry.name for entry in found] == [
         "fanfold incomplete", "fanfold blocked", "fanfold crashed", "fanfold dead letters", "fanfold no run",
-        "fanfold zombie"]
+        "fanfold still no run", "fanfold zombie"]
     blocks = [action.block_document_id for entry in found for action in entry.actions
               if action.type == "call-webhook"]
-    assert blocks == [BLOCK] * 5
-    assert next(entry.trigger.within.total_seconds() for entry in found if entry.name == "fanfold no run") == 26 * 3600
+    assert blocks == [BLOCK] * 6
+    silences = [(entry.trigger.within.total_seconds(), len(entry.trigger.after)) for entry in found
+                if entry.name.endswith("no run")]
+    assert silences == [(26 * 3600, 1), (26 * 3600, 0)]
 
 
 def test_a_file_without_automations_of_prefects_form_is_named(tmp_path):

@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.faults.conftest import OUTCOME_COLUMNS, kill
-from tests.flow.conftest import alone, fanfold, prefect_server  # noqa: F401 - fixtures
 from tests.site import Answer, page, small_site
 
 GONE_SECONDS = 10
@@ -57,7 +56,7 @@ def committed_urls(folder):
             for url in pq.read_table(path)["url"].to_pylist()}
 
 
-def test_after_sigkill_of_an_audit_nothing_is_left_and_it_resumes(alone):  # noqa: F811
+def test_after_sigkill_of_an_audit_nothing_is_left_and_it_resumes(alone):
     """067, 123: the audit has a server of its own; SIGKILL of the audit alone, then of the whole tree."""
     with slow_site() as site:
         manifest = site.manifest(alone.folder / "m.json")
@@ -80,7 +79,7 @@ def test_after_sigkill_of_an_audit_nothing_is_left_and_it_resumes(alone):  # noq
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_audit_keeps_what_it_finished_and_says_how_to_resume(fanfold, number):  # noqa: F811
+def test_an_interrupted_audit_keeps_what_it_finished_and_says_how_to_resume(fanfold, number):
     with slow_site() as site:
         manifest = site.manifest(fanfold.folder / "m.json")
         audit = fanfold.start("audit", manifest, "--run-id", "r1")
@@ -95,7 +94,7 @@ def test_an_interrupted_audit_keeps_what_it_finished_and_says_how_to_resume(fanf
         assert {site.url(path) for path in site.log} == set(map(site.url, site.answers)) - kept
 
 
-def test_two_audits_at_once_do_not_disturb_each_other(fanfold):  # noqa: F811
+def test_two_audits_at_once_do_not_disturb_each_other(fanfold):
     with small_site(3) as one, small_site(3) as two:
         two.answers["/p01"] = page("Another")
         first = fanfold.start("audit", one.manifest(fanfold.folder / "one.json"), "--run-id", "r1", "--estate", "one")
