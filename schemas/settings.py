@@ -63,6 +63,7 @@ class ScanSettings:
     route_retries: int = 2
     retire_after: int = 200
     hosts: tuple[str, ...] = ()
+    verify_tls: bool = True
     redirects: Literal["allow", "strict"] = "allow"
     evidence: Literal["full", "masked", "none"] | None = None
     secret_parameters: tuple[str, ...] = SECRET_PARAMETERS

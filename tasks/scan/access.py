@@ -72,6 +72,7 @@ class Access:
             "viewport": {"width": scan.viewport_width, "height": scan.viewport_height},
             "device_scale_factor": scan.device_scale, "locale": scan.locale, "timezone_id": scan.time_zone,
             "reduced_motion": "reduce", "service_workers": "block", "accept_downloads": False,
+            "ignore_https_errors": not scan.verify_tls,
             **({"storage_state": self.storage_state} if self.storage_state else {}),
         }
 

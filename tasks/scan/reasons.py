@@ -125,7 +125,8 @@ REASONS: Mapping[str, Reason] = {
         "The proxy refused or did not answer. Check the proxy's settings.", is_transient=True),
     "certificate": Reason(
         _O.UNREACHABLE,
-        "The certificate or the TLS set-up is not trusted. Renew it, or install its issuer on this machine."),
+        "The certificate or the TLS set-up is not trusted, or the server asks for a certificate of ours. Renew it, or "
+        "install its issuer on this machine; for an estate that signs its own set `scan: {verify_tls: false}`."),
     "redirect_loop": Reason(
         _O.UNREACHABLE,
         "Redirects go round in a circle. Follow them with `curl -IL`, mend the rule."),

@@ -101,3 +101,36 @@ def test_broken_answers(site: Site, scanner: Scanner) -> None:
     assert {name: ended(found[route.url]) for name, route in routes.items()} == {
         name: expected for name, (_, expected) in BROKEN.items()}
     assert all(one.outcome.how_to_fix and not one.occurrences for one in found.values())
+
+
+def test_http_leads_to_https(site: Site, tls: Site, scanner: Scanner) -> None:
+    """It is no fault, also where redirects are watched; a page that is in the plan under both is scanned once."""
+    tls.put("/a", html(FAULT))
+    plain, wrapped = planned(site.put("/a", redirect(tls.url("/a"), 301))), planned(tls.url("/a"))
+    trusting = replace(STRICT, verify_tls=False)
+    visited = scanner.visit_all([plain], trusting)[plain.url]
+    assert (*ended(visited), visited.outcome.final_url, targets(visited)) == (
+        O.SCANNED, "tested", tls.url("/a"), ['["img"]'])
+    both = scanner.visit_all([plain, wrapped], trusting)
+    assert (*ended(both[plain.url]), both[plain.url].outcome.redirected_to) == (
+        O.REDIRECTED, "other_route", wrapped.task_id)
+    assert ended(both[wrapped.url]) == (O.SCANNED, "tested")
+    assert ended(scanner.visit_all([plain])[plain.url]) == (O.UNREACHABLE, "certificate")
+
+
+def test_a_host_that_is_down_is_given_up(scanner: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After some failures nothing is tried twice, after more the host is only probed; others go on."""
+    monkeypatch.setattr("tasks.scan.visit.RETRY_WAIT_SECONDS", (0.01,))
+    monkeypatch.setattr("tasks.scan.breaker.FAILURES_WITHOUT_RETRY", 2)
+    monkeypatch.setattr("tasks.scan.breaker.FAILURES_WITHOUT_VISIT", 3)
+    down, up = Site(), Site()
+    routes = [planned(down.url(f"/{number}")) for number in range(6)]
+    down.close()
+    alive = planned(up.put("/", html(FAULT)))
+    found = scanner.visit_all([*routes, alive], replace(QUICK, route_retries=1), in_flight=1)
+    up.close()
+    reasons = [(*ended(found[route.url]), found[route.url].outcome.visit_count) for route in routes]
+    refused, given_up = (O.UNREACHABLE, "connection_refused"), (O.UNREACHABLE, "host_gave_up")
+    assert {one[:2] for one in reasons} == {refused, given_up}
+    assert sum(one[:2] == given_up for one in reasons) >= 2
+    assert ended(found[alive.url]) == (O.SCANNED, "tested")

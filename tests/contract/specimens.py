@@ -123,6 +123,7 @@ SETTINGS = {
              "exclude_elements": [".ad", {"selector": "#chat", "routes": ["glob:/a/**"], "reason": "not ours"}],
              "engine_path": "axe.js", "settle_quiet": "500ms",
              "settle_budget": "10s", "route_retries": 1, "retire_after": 100, "hosts": ["cdn.test"],
+             "verify_tls": False,
              "redirects": "strict", "evidence": "masked"},
     "source": {"timeout": "10s", "budget": "5m", "verify_tls": False, "ca_file": "ca.pem",
                "headers": {"Authorization": "Bearer {{secret:T}}"}},
