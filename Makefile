@@ -7,7 +7,7 @@ COUNT ?= 60
 READY := .venv/.ready
 FULL := .venv/.full-browser
 
-.PHONY: audit test setup check benchmarks agreement clean
+.PHONY: audit test setup check benchmarks agreement scale clean
 
 audit: $(READY)
 	@$(BIN)/fanfold audit "$(SOURCE)" $(ARGS); code=$$?; \
@@ -41,6 +41,9 @@ benchmarks: $(READY)
 
 agreement: $(READY)
 	$(BIN)/python -m tests.benchmarks.agreement $(PAGES) --count $(COUNT)
+
+scale: $(READY)
+	$(BIN)/python tests/benchmarks/scale.py $(ROUTES)
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis data/store

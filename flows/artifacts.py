@@ -22,8 +22,9 @@ from flows.progress import in_words
 from flows.runs import RunRef
 from schemas.errors import IntegrityError
 from schemas.finding import Finding
+from schemas.plural import plural
 from schemas.receipt import Receipt
-from schemas.verdict import Reason, Verdict, plural
+from schemas.verdict import Reason, Verdict
 from tasks.commit import Shelf, read_receipt
 from tasks.store import Store
 
@@ -121,8 +122,9 @@ def verdict_text(ref: RunRef, verdict: Verdict) -> str:
     place = f"{ref.store}/{ref.layout.root}"
     return _cut([
         f"# {verdict.kind.value}", "", inert(verdict.summary), "",
-        f"Planned {coverage.planned_count} routes, covered {coverage.covered_count}, scanned {coverage.scanned_count}. "
-        f"{verdict.finding_count} findings with {verdict.occurrence_count} occurrences.", "",
+        f"Planned {plural(coverage.planned_count, 'route')}, covered {coverage.covered_count}, "
+        f"scanned {coverage.scanned_count}. "
+        f"{plural(verdict.finding_count, 'finding')} with {plural(verdict.occurrence_count, 'occurrence')}.", "",
         f"Evidence (Parquet): {inert(place)}", "",
         f"Report: `fanfold report {ref.run_id}` writes it to {inert(place + '/report/index.html')}", "",
         "## Outcomes", "", *(f"- {inert(name)}: {count}" for name, count in sorted(coverage.by_outcome.items())), "",

@@ -28,7 +28,8 @@ from flows.request import AuditRequest
 from flows.secret_blocks import read_secret_blocks
 from flows.settings import capacity_of, settings_in_force
 from schemas.errors import ContractError
-from schemas.verdict import Verdict, VerdictKind, plural
+from schemas.plural import plural
+from schemas.verdict import Verdict, VerdictKind
 from tasks.scan.watch import STOP, STOP_GRACE_SECONDS, CancelledError, ShardReport
 
 RETRY_DELAYS_SECONDS = [2.0, 10.0]

@@ -8,6 +8,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from schemas.plural import plural
+
 ROUTE_MEMORY_BYTES = 250 * 2**20
 CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 LANES_PER_SHARD = 2
@@ -38,8 +40,9 @@ def fit_capacity(shards_at_once: int | None, in_flight: int | None, core_count: 
     fitting_in_flight = min(asked_in_flight, max(1, allowed // fitting_shards))
     return Capacity(
         fitting_shards, fitting_in_flight,
-        f"{asked_shards} shards × {asked_in_flight} routes at once do not fit into {memory_bytes // 2**20} MiB "
-        f"(about {ROUTE_MEMORY_BYTES // 2**20} MiB each); lowered to {fitting_shards} × {fitting_in_flight}",
+        f"{plural(asked_shards, 'shard')} × {plural(asked_in_flight, 'route')} at once do not fit into "
+        f"{memory_bytes // 2**20} MiB (about {ROUTE_MEMORY_BYTES // 2**20} MiB each); lowered to {fitting_shards} × "
+        f"{fitting_in_flight}",
     )
 
 

@@ -18,6 +18,7 @@ from flows.settings import capacity_of, settings_file, settings_in_force
 from flows.surroundings import examine_clock, examine_server, examine_store
 from schemas.check import Check, fault, ok, warning
 from schemas.errors import ContractError
+from schemas.plural import plural
 from schemas.settings import ScanSettings, Settings
 from tasks.load import environment_warnings
 from tasks.scan.browser import Browser, BrowserBuild, BrowserDied, find_browser
@@ -101,8 +102,8 @@ def examine_capacity(settings: Settings) -> Iterator[Check]:
     """Hold the concurrency that is asked for against cores and memory."""
     capacity, core_count = capacity_of(settings), usable_cores()
     at_once = capacity.shards_at_once * capacity.in_flight
-    found = (f"{core_count} cores, {usable_memory_bytes() / 2**30:.1f} GiB; {capacity.shards_at_once} shards × "
-             f"{capacity.in_flight} routes at once")
+    found = (f"{plural(core_count, 'core')}, {usable_memory_bytes() / 2**30:.1f} GiB; "
+             f"{plural(capacity.shards_at_once, 'shard')} × {plural(capacity.in_flight, 'route')} at once")
     if capacity.message:
         yield warning("capacity", capacity.message, "Ask for less with `shards_at_once` and `in_flight`, or allow the "
                       "container more memory.")

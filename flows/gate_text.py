@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from flows.baselines import WrittenBaseline
 from schemas.baseline import Baseline
 from schemas.counts import SuppressionUse
-from schemas.verdict import plural
+from schemas.plural import plural
 from tasks.gate.baseline import CHANGES, BaselineChange
 from tasks.gate.explain import RouteExplanation, RuleExplanation
 

@@ -22,8 +22,9 @@ from schemas.baseline import usable_baseline
 from schemas.errors import ContractError, TransientError, bad_input
 from schemas.layout import EstateLayout, id_offence
 from schemas.plan import Plan
+from schemas.plural import plural
 from schemas.settings import Settings
-from schemas.verdict import ExitCode, Verdict, plural
+from schemas.verdict import ExitCode, Verdict
 from tasks.commit import Shelf
 from tasks.freeze import read_header, write_plan
 from tasks.gate import decide_verdict
@@ -110,7 +111,7 @@ def plan_run(
         write_plan(store, ref.layout, plan, snapshot)
         for warning in environment_warnings(os.environ):
             listener().stage(f"warning: {warning}")
-        listener().stage(f"planned {header.route_count} routes in {header.shard_count} shards")
+        listener().stage(f"planned {plural(header.route_count, 'route')} in {plural(header.shard_count, 'shard')}")
     else:
         header, ref = read_header(store, found), RunRef(settings.store, found.estate, run_id)
         check_same_run(request, settings_in_force(source=header.source_settings)[0], header)
@@ -201,7 +202,7 @@ def fold_run(ref: RunRef, shard_faults: Sequence[str] | None = None) -> Verdict:
     if shard_faults is None:
         shard_faults = lasting_faults(store, ref.layout, gathered.evidence)
     plan, evidence, converged = gathered.plan, gathered.evidence, gathered.converged
-    listener().stage(f"folded {len(converged.outcomes)} routes, {len(converged.findings)} findings")
+    listener().stage(f"folded {plural(len(converged.outcomes), 'route')}, {plural(len(converged.findings), 'finding')}")
     samples = samples_of(converged.outcomes, ref.run_id)
     known, run_ids = stored_history(store, layout)
     earlier = [sample for sample in known.samples if sample.run_id != ref.run_id]

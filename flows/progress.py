@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from flows.terminal import for_terminal
 from schemas.plan import PlanHeader
+from schemas.plural import plural
 from tasks.scan.watch import Event
 
 PLAIN_SECONDS = 5.0
@@ -94,7 +95,8 @@ class Terminal:
             self._bar.update(self._task, completed=self._done, left=self._left())
             if not self._console.is_terminal and time.monotonic() - self._said >= PLAIN_SECONDS:
                 self._said = time.monotonic()
-                print(f"scanned {self._done} of {self._total} routes, {self._left()}", file=sys.stderr, flush=True)
+                print(f"scanned {self._done} of {plural(self._total, 'route')}, {self._left()}", file=sys.stderr,
+                      flush=True)
 
     def _left(self) -> str:
         """Estimate what is left: the plan's load, corrected by how the first part went."""

@@ -12,6 +12,7 @@ import typer
 
 from schemas.errors import bad_input
 from schemas.exit_code import ExitCode
+from schemas.plural import plural
 
 if TYPE_CHECKING:  # heavy, and `--help` needs none of it
     from schemas.layout import RunLayout
@@ -117,7 +118,7 @@ def export(output: Annotated[str, typer.Option(help="Root of the dataset: a fold
         _check_day(name, day)
     settings, _ = settings_in_force()
     exported = export_runs(Store(settings.store), Store(output), since, to)
-    print(f"{len(exported.run_ids)} runs with {exported.row_count} rows are in {output}")
+    print(f"{plural(len(exported.run_ids), 'run')} with {plural(exported.row_count, 'row')} in {output}")
     for run, reason in exported.left_out.items():
         print(f"left out: {run}: {reason}")
     return ExitCode.PASSED

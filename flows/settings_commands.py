@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from schemas.exit_code import ExitCode
+from schemas.plural import plural
 
 if TYPE_CHECKING:
     from schemas.check import Check
@@ -46,7 +47,8 @@ def settings(source: Source = None, json: Json = False) -> int:
                                  "warnings": warnings}, ensure_ascii=False, indent=1))
         return ExitCode.PASSED
     _print_table([(row.key, json_module.dumps(row.value, ensure_ascii=False), row.origin) for row in rows])
-    print(f"\non this machine: {capacity.shards_at_once} shards at once × {capacity.in_flight} routes in flight")
+    print(f"\non this machine: {plural(capacity.shards_at_once, 'shard')} at once × "
+          f"{plural(capacity.in_flight, 'route')} in flight")
     for note in (*([capacity.message] if capacity.message else []), *warnings):
         print(f"warning: {note}")
     return ExitCode.PASSED

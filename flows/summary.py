@@ -4,6 +4,7 @@ Here: text for the terminal. Not here: the verdict itself (`tasks/gate`). Page t
 """
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
@@ -18,6 +19,7 @@ from flows.terminal import one_line
 from schemas.finding import Finding
 from schemas.manifest import SourceCount
 from schemas.plan import Plan
+from schemas.plural import plural
 from schemas.shape import row_of
 from schemas.verdict import Reason, Verdict, VerdictKind, from_document, to_document
 from tasks.store import Store
@@ -50,7 +52,7 @@ def print_verdict(verdict: Verdict, place: str, console: Console | None = None) 
     coverage = verdict.coverage
     out.print(_text("\ncoverage", "bold"))
     outcomes = ", ".join(f"{count} {name}" for name, count in sorted(coverage.by_outcome.items()) if count)
-    out.print(_text(f"  {coverage.covered_count} of {coverage.in_scope_count} routes: {outcomes}"))
+    out.print(_text(f"  {coverage.covered_count} of {plural(coverage.in_scope_count, 'route')}: {outcomes}"))
     _print_findings(out, verdict)
     out.print(_text("\nfiles", "bold"))
     out.print(_text(f"  {place}"))
@@ -83,7 +85,7 @@ def print_plan(plan: Plan, console: Console | None = None) -> None:
     out = console or Console(soft_wrap=True, highlight=False)
     header = plan.header
     out.print(_text(f"plan {header.plan_id[:12]}", "bold"),
-              _text(f"of run {header.run_id}, estate {header.estate}: {header.route_count} routes"))
+              _text(f"of run {header.run_id}, estate {header.estate}: {plural(header.route_count, 'route')}"))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
     for name in ("shard", "profile", "routes", "load"):
         table.add_column(name, justify="left" if name == "profile" else "right")
@@ -101,12 +103,12 @@ def plan_lines(plan: Plan) -> list[str]:
     header = plan.header
     known = 1 - header.no_history_ratio
     return [
-        f"{header.shard_count} shards: {header.shard_count_reason}",
+        f"{plural(header.shard_count, 'shard')}: {header.shard_count_reason}",
         f"method {header.method}; {known:.0%} of the routes have timing history",
         f"makespan {in_words(header.makespan_ms)}, lower bound {in_words(header.lower_bound_ms)}, "
         f"imbalance {header.imbalance:.3f}",
-        *(f"{len([e for e in header.excluded if e.pattern == pattern])} routes excluded by {pattern}"
-          for pattern in sorted({excluded.pattern for excluded in header.excluded})),
+        *(f"{plural(count, 'route')} excluded by {pattern}"
+          for pattern, count in sorted(Counter(excluded.pattern for excluded in header.excluded).items())),
         *count_lines(header.source_counts),
         *(f"not tested: {one}" for one in header.scan.exclude_elements),
         *(f"set by the source: {key} = {json.dumps(value, ensure_ascii=False)}"
@@ -122,7 +124,7 @@ def count_lines(counts: Sequence[SourceCount]) -> list[str]:
         return []
     total = sum(count.address_count for count in counts)
     more = [f"  … and {len(counts) - SHOWN_SOURCES} more"] if len(counts) > SHOWN_SOURCES else []
-    return [f"{len(counts)} sitemaps list {total} addresses:",
+    return [f"{plural(len(counts), 'sitemap')} with {plural(total, 'address', 'addresses')}:",
             *(f"  {count.address_count} in {count.source}" for count in counts[:SHOWN_SOURCES]), *more]
 
 

@@ -103,11 +103,6 @@ class Verdict:
     findings: tuple[Finding, ...] = field(default=(), repr=False)
 
 
-def plural(count: int, noun: str) -> str:
-    """Say a count with its noun: `1 finding`, `2 findings`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def to_document(verdict: Verdict, **stored: Any) -> dict[str, Any]:
     """Return `verdict.json` as plain data.
 

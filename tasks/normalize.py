@@ -20,6 +20,7 @@ from schemas.manifest import Manifest, ManifestEntry
 from schemas.normalized import Normalized
 from schemas.pattern import Pattern, Patterns
 from schemas.plan import Excluded
+from schemas.plural import plural
 from schemas.route import Journey, Route, RouteKey
 from schemas.settings import DEFAULT_EXCLUDE, IdentitySwitches, Settings
 
@@ -58,7 +59,7 @@ def normalize(manifest: Manifest, settings: Settings) -> Normalized:
         else:
             routes.append(route)
     if not routes:
-        raise bad_input(manifest.source, f"nothing to audit: {len(found)} routes, {len(found)} of them excluded",
+        raise bad_input(manifest.source, f"nothing to audit: {plural(len(found), 'route')}, {len(found)} excluded",
                         "at least one route", "Look at the exclude patterns and at the source.")
     counts = tuple((pattern.text, matches[pattern.text]) for pattern in patterns)
     warnings = (*_merge_warnings(found, settings.identity), *_pattern_warnings(counts))
@@ -166,7 +167,8 @@ def _merge_warnings(routes: Sequence[Route], switches: IdentitySwitches) -> Iter
                   if identity_of(alias, kept) != identity_of(route.url, kept)]
         if merged:
             shown = ", ".join(merged[:SHOWN_MERGES]) + (", …" if len(merged) > SHOWN_MERGES else "")
-            yield f"`{switch}` merged {len(merged)} addresses that may be pages of their own: {shown}"
+            count = plural(len(merged), "address", "addresses")
+            yield f"`{switch}` merged {count} that may be of another page: {shown}"
 
 
 def _pattern_warnings(counts: Iterable[tuple[str, int]]) -> Iterator[str]:

@@ -12,9 +12,10 @@ import pyarrow.compute as pc
 
 from schemas.cells import BEST_PRACTICE
 from schemas.gate_input import GateInput
+from schemas.plural import plural
 from schemas.receipt import EndedBy, Receipt
 from schemas.standard import BEST_PRACTICE_TAG, is_needed
-from schemas.verdict import Reason, Weight, plural
+from schemas.verdict import Reason, Weight
 
 
 def judge_builds(given: GateInput) -> list[Reason]:
@@ -110,7 +111,7 @@ def _check_rules(given: GateInput) -> Iterable[Reason]:
                         f"{plural(len(unrun), 'rule')} that the policy needs did not run on every scanned route: what "
                         "was not run is not clean. Switch them on in the scan settings (`rules`), or ignore them by "
                         "name in the policy.",
-                        (f"{rule}: lacking on {count} of {scanned} routes" for rule, count in unrun.items()))
+                        (f"{rule}: lacking on {count} of {plural(scanned, 'route')}" for rule, count in unrun.items()))
 
 
 def _check_shards(given: GateInput) -> Iterable[Reason]:

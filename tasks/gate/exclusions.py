@@ -9,8 +9,9 @@ from collections.abc import Iterable
 
 from schemas.exclusion import holds_for
 from schemas.gate_input import GateInput
+from schemas.plural import plural
 from schemas.settings import Exclusion
-from schemas.verdict import Reason, Weight, plural
+from schemas.verdict import Reason, Weight
 
 
 def judge_exclusions(given: GateInput) -> Iterable[Reason]:

@@ -14,7 +14,8 @@ from schemas.counts import Coverage, SuppressionUse
 from schemas.finding import Decision, Finding, Standing
 from schemas.gate_input import GateInput
 from schemas.occurrence import FINGERPRINT_VERSION
-from schemas.verdict import SHOWN_EXAMPLES, Reason, VerdictKind, Weight, plural
+from schemas.plural import plural
+from schemas.verdict import SHOWN_EXAMPLES, Reason, VerdictKind, Weight
 from tasks.gate.cells import Judged
 
 
@@ -82,7 +83,8 @@ def _reason(code: str, weight: Weight, items: Sequence[Judged], routes: Mapping[
 
 def summarize(kind: VerdictKind, coverage: Coverage, findings: Sequence[Finding], reasons: Sequence[Reason]) -> str:
     """Say the verdict in a few sentences. Of an estate of which nothing was scanned it never says that it is clean."""
-    lines = [f"{kind.value.capitalize()}: scanned {coverage.scanned_count} of {coverage.planned_count} routes, "
+    lines = [f"{kind.value.capitalize()}: scanned {coverage.scanned_count} of "
+             f"{plural(coverage.planned_count, 'route')}, "
              f"{coverage.covered_count} of {coverage.in_scope_count} in scope are covered"
              + (f", {coverage.accepted_count} of them accepted as broken." if coverage.accepted_count else ".")]
     if coverage.scanned_count == 0:

@@ -12,8 +12,9 @@ from schemas.converged import CUT_RESULTS, FAILED_RULES, OWN_FRAMES, is_untested
 from schemas.coverage_rules import Accepted
 from schemas.gate_input import GateInput
 from schemas.outcome import Outcome, OutcomeKind
+from schemas.plural import plural
 from schemas.route import Journey, RouteKey
-from schemas.verdict import Reason, Weight, plural
+from schemas.verdict import Reason, Weight
 from tasks.gate.coverage import Holes
 
 ROUNDING = 1e-9  # 80 % of an estate is not a whole number in binary
@@ -162,7 +163,7 @@ def _named(row: Outcome) -> str:
 
 
 def _share(rows: Sequence[Outcome], holes: Holes) -> str:
-    return f"{len(rows)} of {len(holes.in_scope)} routes"
+    return f"{len(rows)} of {plural(len(holes.in_scope), 'route')}"
 
 
 def _by_reason(rows: Sequence[Outcome]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from schemas.errors import ContractError, Offence
+from schemas.plural import plural
 from schemas.shape import arrow_schema, faults_in, is_valid, offences_in, table_of
 from tasks.load.content import Kind, Limits, SourceError, kind_of, text_of, unpack
 from tasks.load.json_manifest import parse_json
@@ -94,7 +95,7 @@ def _from_table(table: pa.Table, source: str) -> LoadedTimings:
 
 
 def _loaded(name: str, rows: list[dict[str, Any]], bad_count: int, source: str) -> LoadedTimings:
-    warnings = (f"{source}: {bad_count} rows are malformed and were left out.",) if bad_count else ()
+    warnings = (f"{source}: {plural(bad_count, 'malformed row')} left out.",) if bad_count else ()
     found = tuple(rows)
     return LoadedTimings(timings=found, warnings=warnings) if name == "timing" else LoadedTimings(
         samples=found, warnings=warnings)

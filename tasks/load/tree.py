@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from schemas.address import address_for_messages, address_offences
 from schemas.manifest import ManifestEntry, SourceCount, SourceFailure
+from schemas.plural import plural
 from schemas.settings import IdentitySwitches
 from tasks.load.content import Kind, Limits, SourceError, kind_of, text_of, unpack
 from tasks.load.fetch import Fetch
@@ -62,7 +63,8 @@ class SitemapTree:
             self.warnings.append(f"{parent} is an index without sitemaps.")
         fresh = [address for address in dict.fromkeys(addresses) if address not in self._asked]
         if len(fresh) < len(addresses):
-            self.warnings.append(f"{parent} lists {len(addresses) - len(fresh)} sitemaps again; each was read once.")
+            again = plural(len(addresses) - len(fresh), "sitemap")
+            self.warnings.append(f"{parent} lists {again} again; each was read once.")
         for index, address in enumerate(fresh):
             if reason := self._reason_to_stop(depth):  # one line, however many are left
                 left = f"{len(fresh) - index} of its sitemaps were not read: {reason}"
@@ -127,7 +129,7 @@ class SitemapTree:
 
     def _warn_of_blanks(self, name: str, blank_count: int) -> None:
         if blank_count:
-            self.warnings.append(f"{name} has {blank_count} entries without an address.")
+            self.warnings.append(f"{name} has {plural(blank_count, 'entry', 'entries')} without an address.")
 
 
 def _refuse_secrets(addresses: Iterable[str]) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from schemas.plural import plural
+
 SHARD_LOAD_MS = 120_000  # what one shard should take: long enough to pay for a browser, short enough to even out
 SHARDS_PER_PLACE = 4
 
@@ -35,12 +37,12 @@ def count_shards(groups: Mapping[str | None, Group], asked: int | None, shards_a
         load_ms = sum(group.load_ms for group in groups.values())
         wanted = max(-(-load_ms // SHARD_LOAD_MS), 1)
         why = f"{wanted} for a load of {load_ms / 60_000:.1f} min at {SHARD_LOAD_MS // 60_000} min each"
-        most, limit = _lower((route_count, f"there are {route_count} routes"),
+        most, limit = _lower((route_count, f"{plural(route_count, 'route')} in all"),
                              (SHARDS_PER_PLACE * shards_at_once,
-                              f"{shards_at_once} shards at once take at most {SHARDS_PER_PLACE} each"))
+                              f"{plural(shards_at_once, 'shard')} at once, at most {SHARDS_PER_PLACE} each"))
     else:
         wanted, why = asked, f"{asked} asked for"
-        most, limit = route_count, f"there are {route_count} routes"
+        most, limit = route_count, f"{plural(route_count, 'route')} in all"
     count = min(wanted, most)
     if count < wanted:
         why += f", lowered to {count}: {limit}"

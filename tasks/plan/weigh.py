@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from schemas.address import address_for_messages, address_offences, identity_of
 from schemas.history import RouteTiming, TimingHistory
+from schemas.plural import plural
 from schemas.route import Route
 from schemas.settings import IdentitySwitches, Settings
 
@@ -108,10 +109,11 @@ def _plain_by_identity(plain_ms: Mapping[str, int], switches: IdentitySwitches) 
 def _warnings(route_count: int, known_count: int, history: TimingHistory, stale: Sequence[str]) -> Iterator[str]:
     yield from history.warnings
     if history.bad_value_count:
-        yield f"{history.bad_value_count} values of the timing history are no durations; the default took their place"
+        yield (f"values of the timing history that are no durations: {history.bad_value_count}; the default took their"
+               " place")
     if (history.routes or history.plain_ms) and known_count < LEAST_MATCH_RATIO * route_count:
-        yield (f"the timing history knows {known_count} of {route_count} routes: the balance of the shards is a guess"
-               " for the others")
+        yield (f"the timing history knows {known_count} of {plural(route_count, 'route')}: the balance of the shards is"
+               " a guess for the others")
     if stale:
         shown = ", ".join(stale[:SHOWN_NAMES]) + (", …" if len(stale) > SHOWN_NAMES else "")
-        yield f"{len(stale)} names of the timing history are no routes of this plan and are ignored: {shown}"
+        yield f"names of the timing history that are no routes of this plan, and ignored: {len(stale)} ({shown})"

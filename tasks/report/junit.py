@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from schemas.finding import Decision, Finding
 from schemas.outcome import Outcome
+from schemas.plural import plural
 from schemas.report_material import ReportMaterial
-from schemas.verdict import VerdictKind, plural
+from schemas.verdict import VerdictKind
 from tasks.report.facts import owed_routes
 from tasks.report.inert import cut_text, xml_text
 

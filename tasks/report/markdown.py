@@ -5,6 +5,7 @@ Here: what fits a job's page. Not here: everything else (the HTML report, Parque
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from schemas.plural import plural
 from schemas.report_material import ReportMaterial
 from schemas.verdict import Reason
 from tasks.report.facts import best_repairs, cell_rows, owed_routes
@@ -25,12 +26,12 @@ def summary_md(material: ReportMaterial) -> bytes:
         f"planned {inert(header.created_at)}.", "",
         *_reasons("Reasons", verdict.reasons), *_reasons("Warnings", verdict.warnings),
         "## Coverage", "",
-        f"{coverage.covered_count} of {coverage.in_scope_count} routes are covered, {coverage.scanned_count} were "
-        "scanned.", "",
+        f"{coverage.covered_count} of {plural(coverage.in_scope_count, 'route')} are covered, "
+        f"{coverage.scanned_count} were scanned.", "",
         *_table(("outcome", "routes"), sorted(coverage.by_outcome.items())), "",
         "## Findings", "",
-        f"{verdict.finding_count} findings, {verdict.occurrence_count} occurrences, "
-        f"{verdict.suppressed_count} occurrences suppressed.", "",
+        f"{plural(verdict.finding_count, 'finding')}, {plural(verdict.occurrence_count, 'occurrence')}, "
+        f"{plural(verdict.suppressed_count, 'occurrence')} suppressed.", "",
         *_table(("what", "journey", "action", "findings", "occurrences", "used"), _cells(material)), "",
         *_repairs(material), *_letters(material),
     ]

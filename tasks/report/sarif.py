@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from schemas.finding import Decision, Finding
+from schemas.plural import plural
 from schemas.report_material import ReportMaterial
-from schemas.verdict import VerdictKind, Weight, plural
+from schemas.verdict import VerdictKind, Weight
 from tasks.report.inert import cut_text, plain_text, web_link
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -63,7 +63,7 @@ def test_engines(tmp_path: Path) -> None:
 
 def test_capacity() -> None:
     (fair,) = examine_capacity(Settings(shards_at_once=1, in_flight=1))
-    assert (fair.state, fair.found.partition("; ")[2]) == (CheckState.OK, "1 shards × 1 routes at once")
+    assert (fair.state, fair.found.partition("; ")[2]) == (CheckState.OK, "1 shard × 1 route at once")
     crowded = list(examine_capacity(Settings(shards_at_once=900, in_flight=64)))
     assert {check.state for check in crowded} == {CheckState.WARNING}
 

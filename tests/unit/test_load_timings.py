@@ -62,7 +62,7 @@ def test_malformed_rows_are_left_out_and_counted() -> None:
         loaded = load(document)
         assert [record_of(Sample, row) for row in loaded.samples] == [SAMPLE]
         count = 5 if isinstance(document, list) else 3
-        assert loaded.warnings == (f"t: {count} rows are malformed and were left out.",)
+        assert loaded.warnings == (f"t: {count} malformed rows left out.",)
 
 
 @pytest.mark.parametrize(("document", "fault"), [

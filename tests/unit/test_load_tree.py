@@ -183,7 +183,7 @@ def test_a_sitemap_in_a_file_asks_nobody() -> None:
     web = Web({})
     manifest = load(web, "sitemap.xml", file=pages(f"{E}/a", " "))
     assert (urls(manifest), web.asked, manifest.children) == ([f"{E}/a"], [], ())
-    assert manifest.warnings == ("sitemap.xml has 1 entries without an address.",)
+    assert manifest.warnings == ("sitemap.xml has 1 entry without an address.",)
 
 
 def test_documents_and_feeds_beside_pages_are_routes() -> None:  # known fault 013: the response decides, never the name

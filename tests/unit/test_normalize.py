@@ -176,7 +176,7 @@ def test_merges_that_most_servers_would_not_make_warn() -> None:
         settings = Settings(identity=IdentitySwitches(**switches))  # type: ignore[arg-type]
         return normalize(manifest_of("/a", "/A", "/a/", "/a?b=1", "/a?utm_x=1", "/a#/c"), settings).warnings
 
-    start = "merged 1 addresses that may be pages of their own:"
+    start = "merged 1 address that may be of another page:"
     assert warnings() == ()
     assert warnings(path_case="fold") == (f"`path_case: fold` {start} {SITE}/A into {SITE}/a",)
     assert warnings(query="drop") == (f"`query: drop` {start} {SITE}/a?b=1 into {SITE}/a",)
@@ -186,7 +186,7 @@ def test_merges_that_most_servers_would_not_make_warn() -> None:
 def test_a_warning_of_many_merges_shows_a_few() -> None:
     settings = Settings(identity=IdentitySwitches(query="drop"))
     (warning,) = normalize(manifest_of("/a", *(f"/a?n={n}" for n in range(5))), settings).warnings
-    assert warning == ("`query: drop` merged 5 addresses that may be pages of their own: "
+    assert warning == ("`query: drop` merged 5 addresses that may be of another page: "
                        + ", ".join(f"{SITE}/a?n={n} into {SITE}/a" for n in range(3)) + ", …")
 
 
@@ -195,7 +195,7 @@ def test_nothing_left_to_audit_is_bad_input() -> None:
         with pytest.raises(ContractError) as caught:
             normalize(manifest_of(*addresses), Settings())
         assert caught.value.offences == (
-            Offence("manifest.json", f"nothing to audit: {count} routes, {count} of them excluded",
+            Offence("manifest.json", f"nothing to audit: {count} routes, {count} excluded",
                     "at least one route", "Look at the exclude patterns and at the source."),)
 
 

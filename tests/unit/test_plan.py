@@ -88,8 +88,8 @@ def test_routes_without_history_are_planned_at_the_p75_of_the_known() -> None:
     assert plan.header.no_history_ratio == 0.3
     assert plan.header.warnings == (
         "the timing history knows 7 of 10 routes: the balance of the shards is a guess for the others",
-        f"5 names of the timing history are no routes of this plan and are ignored: {SITE}/gone/0, {SITE}/gone/1,"
-        f" {SITE}/gone/2, …")
+        f"names of the timing history that are no routes of this plan, and ignored: 5 ({SITE}/gone/0, {SITE}/gone/1,"
+        f" {SITE}/gone/2, …)")
 
 
 def test_the_default_load_is_rounded_to_a_whole_millisecond() -> None:
@@ -116,7 +116,8 @@ def test_durations_that_are_none_fall_back_to_the_default() -> None:
     assert loads(plan) == {"/0": 3_000, "/2": 5_000, "/3": 1_000, "/4": 9_000} | dict.fromkeys(
         ("/1", "/5", "/6", "/7", "/8"), 6_000)
     assert plan.header.makespan_ms == 17_000
-    assert plan.header.warnings[0] == "5 values of the timing history are no durations; the default took their place"
+    assert plan.header.warnings[0] == (
+        "values of the timing history that are no durations: 5; the default took their place")
 
 
 def test_routes_of_equal_cost_spread_evenly() -> None:
@@ -178,8 +179,8 @@ def test_durations_of_the_plain_form_are_found_under_any_spelling() -> None:
     assert loads(plan) == {"/a": 4_000, "/b": 9_000, "/c": 7_750, "/d": 7_750}
     assert [(row.has_history, row.was_html) for row in sorted(plan.routes, key=lambda row: row.route)] == [
         (True, False), (True, True), (False, False), (False, False)]
-    assert plan.header.warnings[1] == ("2 names of the timing history are no routes of this plan and are ignored: /c,"
-                                       " https://***@e.test/d")
+    assert plan.header.warnings[1] == ("names of the timing history that are no routes of this plan, and ignored: 2"
+                                       " (/c, https://***@e.test/d)")
 
 
 def test_without_history_a_hash_decides_and_no_shard_is_empty() -> None:

@@ -14,6 +14,7 @@ import xmlschema
 from jsonschema import Draft7Validator
 
 from schemas.finding import Decision
+from schemas.plural import plural
 from schemas.policy import parse_policy
 from schemas.report_material import ReportMaterial
 from tasks.report import csv_table, junit, render_report, sarif
@@ -230,7 +231,7 @@ def test_all_formats_count_alike(make):
     assert [row["fingerprint"] for row in findings] == [finding.fingerprint for finding in verdict.findings]
     assert sum(int(row["occurrence_count"]) for row in findings) == occurrences
     assert Counter(row["outcome"] for row in routes) == verdict.coverage.by_outcome
-    assert f"{verdict.finding_count} findings, {occurrences} occurrences, " in markdown
+    assert f"{plural(verdict.finding_count, 'finding')}, {plural(occurrences, 'occurrence')}, " in markdown
     assert f">{verdict.finding_count}</dd>" in page and f"findings ({occurrences} occurrences)" in page
     assert f"<dd>{blocking}</dd>" in page
 

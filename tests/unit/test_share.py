@@ -10,10 +10,10 @@ MINUTE_MS = 60_000
 @pytest.mark.parametrize(("route_count", "minutes", "asked", "shards_at_once", "count", "reason"), [
     (100, 13, None, 4, 7, "7 for a load of 13.0 min at 2 min each"),
     (100, 0.001, None, 4, 1, "1 for a load of 0.0 min at 2 min each"),
-    (100, 13, None, 1, 4, "7 for a load of 13.0 min at 2 min each, lowered to 4: 1 shards at once take at most 4 each"),
-    (3, 13, None, 4, 3, "7 for a load of 13.0 min at 2 min each, lowered to 3: there are 3 routes"),
+    (100, 13, None, 1, 4, "7 for a load of 13.0 min at 2 min each, lowered to 4: 1 shard at once, at most 4 each"),
+    (3, 13, None, 4, 3, "7 for a load of 13.0 min at 2 min each, lowered to 3: 3 routes in all"),
     (100, 13, 50, 1, 50, "50 asked for"),
-    (100, 13, 300, 1, 100, "300 asked for, lowered to 100: there are 100 routes"),
+    (100, 13, 300, 1, 100, "300 asked for, lowered to 100: 100 routes in all"),
     (100, 13, 1, 1, 1, "1 asked for"),
 ])
 def test_the_count_says_why_it_is_that(
@@ -33,7 +33,7 @@ def test_profiles_raise_the_count_above_what_was_asked_for() -> None:
 def test_profiles_beat_the_limit_of_shards_at_once() -> None:
     groups = {str(number): Group(5, 10 * MINUTE_MS) for number in range(6)}
     assert count_shards(groups, None, 1) == (
-        6, "30 for a load of 60.0 min at 2 min each, lowered to 4: 1 shards at once take at most 4 each,"
+        6, "30 for a load of 60.0 min at 2 min each, lowered to 4: 1 shard at once, at most 4 each,"
            " raised to 6: no shard mixes auth profiles")
 
 
