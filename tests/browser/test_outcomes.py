@@ -159,6 +159,15 @@ def test_a_rule_that_raises_makes_the_page_scanned_in_part(site: Site, scanner: 
     assert "rule image-alt failed: " in (visited.outcome.detail or "")
 
 
+NOTHING = ";axe.run = (context, options) => new Promise((resolve) => options.reporter([], options, resolve));"
+
+
+def test_an_engine_that_says_nothing_calls_no_page_clean(site: Site, scanner: Scanner) -> None:
+    url = site.put("/", html(FAULT))
+    visited = scanner.visit_all([planned(url)], engine_text=engine_source(None) + NOTHING)[url]
+    assert (*ended(visited), visited.rule_results) == (O.ENGINE_ERROR, "engine_empty", ())
+
+
 def test_a_password_field_that_nobody_expects(site: Site, scanner: Scanner) -> None:
     wall = site.put("/members", html(SIGN_IN))
     shop = site.put("/shop", html(SIGN_IN + LONG_TEXT))
