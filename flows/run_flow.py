@@ -44,7 +44,7 @@ def run_audit(request: Mapping[str, Any], address: str) -> int:
         terminal = stack.enter_context(Terminal())
         stack.enter_context(stopping_on_signals())
         _plan_first(asked, terminal)
-        import flows.audit  # noqa: F401 - Prefect takes seconds to import, and the server has them
+        _import_flow()
         wait_until_healthy(address)
         with listening(terminal):
             try:
@@ -65,6 +65,16 @@ def _plan_first(asked: AuditRequest, terminal: Terminal) -> None:
     assert asked.run_id is not None
     with listening(terminal):
         plan_run(asked, asked.run_id, "before the flow", is_first_look=True)
+
+
+def _import_flow() -> None:
+    """Import all that the flow needs: it takes seconds, which a server that is starting has."""
+    import fastapi  # noqa: F401 - Prefect's client takes it at the first call
+    import prefect.flow_engine
+    import prefect.task_engine
+    import prefect.utilities.visualization  # noqa: F401
+
+    import flows.audit  # noqa: F401
 
 
 def _run(asked: AuditRequest) -> Any:
