@@ -115,12 +115,12 @@ def whole(whole_run, tmp_path, monkeypatch):
 
 @pytest.fixture
 def start(tmp_path, monkeypatch):
-    """Plan a run of a site; `start(site, run_id, shards)`."""
+    """Plan a run of a site; `start(site, run_id, shards)`; `routes` are entries instead of its addresses."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FANFOLD_STORE", str(tmp_path / "store"))
 
-    def plan(site, run_id: str = "r1", shards: int = 1, **more: object) -> Legs:
-        manifest = site.manifest(tmp_path / "m.json")
+    def plan(site, run_id: str = "r1", shards: int = 1, routes: list[object] | None = None, **more: object) -> Legs:
+        manifest = site.manifest(tmp_path / "m.json", **({"routes": routes} if routes else {}))
         request = AuditRequest(source=str(manifest), run_id=run_id, shards=shards, **more)
         return Legs(plan_run(request, run_id, f"{run_id}-flow-1"))
 

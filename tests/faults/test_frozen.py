@@ -10,7 +10,7 @@ from flows.request import AuditRequest
 from schemas.errors import ContractError
 from schemas.verdict import VerdictKind
 from tasks.commit import Shelf, read_receipt
-from tests.site import FAULT, Answer, page, small_site
+from tests.site import FAULT, Answer, Site, page, small_site
 
 
 def resumed(legs, **changes):
@@ -25,6 +25,23 @@ def test_the_manifest_is_not_read_again(start, tmp_path):
         (tmp_path / "m.json").write_text("no manifest any more", encoding="utf-8")
         again = resumed(legs, source=tmp_path / "m.json")
         assert (again.run.plan_id, again.run.shards) == (legs.run.plan_id, legs.run.shards)
+
+
+def test_actions_are_frozen_with_the_plan(start, tmp_path):
+    """A shard takes the steps of the plan, whatever the manifest says by now; other steps are another plan."""
+    behind = '<button id="a" onclick="p.hidden = false">A</button><p id="p" hidden><img src="data:,"></p>'
+    with Site({"/a": page("A page", behind)}) as site:
+        entry = {"url": site.url("/a"), "ready_when": "p.hidden === false", "actions": [{"click": "#a"}]}
+        legs = start(site, routes=[entry])
+        changed = {**entry, "actions": [{"click": "#b"}]}
+        site.manifest(tmp_path / "m.json", routes=[changed])
+        again = resumed(legs, source=tmp_path / "m.json")
+        assert again.run.plan_id == legs.run.plan_id
+        again.scan()
+        assert again.fold().kind is VerdictKind.BLOCKED
+        assert again.rows("outcomes", ("outcome", "violation_count")) == [{"outcome": "scanned", "violation_count": 1}]
+        other = start(site, "r2", routes=[changed])
+        assert other.run.plan_id != legs.run.plan_id
 
 
 def test_the_history_is_not_read_again(start, tmp_path):
