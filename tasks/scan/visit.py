@@ -77,6 +77,7 @@ class Visitor:
             count += 1
             on_phase(f"visit {count}")
             trace, judgement = await self._try(route, on_phase)
+            self._kit.tell("judged", judgement.reason)
             burned_ms += trace.total_ms
             self._breaker.note(route.url, judgement.reason)
             if not REASONS[judgement.reason].is_transient or count > self._kit.scan.route_retries:

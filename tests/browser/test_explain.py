@@ -51,8 +51,8 @@ def test_every_step_is_told_and_none_steers_the_terminal(
     steps = [step for step, _ in found]
     assert [step for step, before in zip(steps, ["", *steps], strict=False) if step != before] == [
         "browser", "engine", "route", "phase", "context", "phase", "answer", "arrived", "phase", "action", "phase",
-        "look", "settled", "address", "phase", "tested", "untested", "rules", "violation", "review", "outcome",
-        "detail", "fix"]
+        "look", "settled", "address", "phase", "tested", "untested", "rules", "judged", "violation", "review",
+        "outcome", "detail", "fix"]
     said = dict(found)
     hidden = page + "?token=***"
     assert said["browser"] == f"{build.kind} {build.version} ({build.path})"

@@ -273,3 +273,13 @@ def test_the_page_that_a_click_leads_to_is_waited_for(site: Site, scanner: Scann
     site.put("/?2", html(f'<script src="/slow.js"></script>{FAULT}'))
     site.put("/slow.js", Answer(b"", media_type="text/javascript", wait_s=1.2))
     assert result(scanner.visit(url, PATIENT, actions=steps({"click": "#go"}))) == (O.SCANNED, "tested", IMAGE)
+
+
+@pytest.mark.parametrize("changes", [{}, {"actions": steps({"click": "#go"})}], ids=["by a script", "by a step"])
+def test_a_page_that_goes_on_to_one_that_never_loads(site: Site, scanner: Scanner, changes: dict[str, str]) -> None:
+    leave = "" if changes else "<script>setTimeout(() => go.click(), 300)</script>"
+    url = site.put("/", html(LINK.format(to="?2") + leave))
+    site.put("/?2", html('<img alt="" src="/never.png">'))
+    site.put("/never.png", Answer(wait_s=60))
+    visited = scanner.visit(url, PATIENT, deadline_ms=8_000, ready="img", **changes)
+    assert ended(visited) == (O.TIMED_OUT, "resource_timeout", f"waits for {site.url('/never.png')}")

@@ -38,6 +38,16 @@ def said(error: "pytest.ExceptionInfo[ContractError]") -> list[str]:
     return [str(offence) for offence in error.value.offences]
 
 
+def test_a_secret_that_a_step_types_must_be_there_before_anything_is_scanned() -> None:
+    typing = route("/a", actions='[{"fill":"#q","value":"{{secret:T}}"}]')
+    check_access([typing], known(FANFOLD_SECRET_T="x"))
+    with pytest.raises(ContractError) as caught:
+        check_access([typing], known())
+    assert said(caught) == [missing("T", "T")]
+    access = known(FANFOLD_SECRET_T="a b").access(None, typing.texts_with_secrets)
+    assert access.with_secrets("<{{secret:T}}>") == "<a b>"
+
+
 def test_names() -> None:
     assert variable_for("FANFOLD_SECRET_", "api-token.v2") == "FANFOLD_SECRET_API_TOKEN_V2"
     assert secret_names(["a?{{secret:b}}&{{secret:a}}", None, "{{secret:b}}", "plain"]) == ["a", "b"]
