@@ -41,7 +41,7 @@ def test_every_step_is_told_and_none_steers_the_terminal(
     site.put("/from", redirect("/?token=abcdef"))
     manifest = tmp_path / "m.json"
     manifest.write_text(json.dumps({"default_journey": "secondary", "routes": [page, {
-        "url": site.url("/from"), "ready": "#rest", "ready_when": "!rest.hidden",
+        "url": site.url("/from"), "ready": "#rest", "ready_when": "!rest.hidden // \x1b[2J\n",
         "expect": {"url": page + "?token=abcdef"},
         "actions": [{"dismiss": "#banner"}, {"fill": "#q", "value": "{{secret:T}}"}, {"click": "#go"}]}]}), "utf-8")
     assert main(["--url", site.url("/from"), "--manifest", str(manifest), "--explain"]) == 0
