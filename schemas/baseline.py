@@ -39,6 +39,7 @@ class Baseline:
         rules: ids of the rules that were on; findings of others are `new rule`.
         scanned: fully scanned routes, `task_id` to address: only there can a fault be new on a clean route.
         findings: sorted by fingerprint, violations first.
+        exclude_elements: elements that were not tested (`Exclusion.what`).
     """
 
     estate: str
@@ -51,6 +52,7 @@ class Baseline:
     rules: frozenset[str]
     scanned: Mapping[str, str]
     findings: tuple[KnownFinding, ...]
+    exclude_elements: frozenset[str] = frozenset()
 
 
 def identity_of_plan(header: PlanHeader) -> dict[str, Any]:
@@ -70,6 +72,8 @@ def to_baseline_text(baseline: Baseline) -> str:
         "scanned": dict(baseline.scanned),
         "findings": [asdict(known) for known in sorted(baseline.findings, key=_order)],
     }
+    if baseline.exclude_elements:
+        document["exclude_elements"] = sorted(baseline.exclude_elements)
     return json.dumps(document, ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False) + "\n"
 
 
@@ -97,7 +101,8 @@ def parse_baseline(text: str, subject: str) -> Baseline:
         estate=document["estate"], run_id=document["run_id"], date=document["date"], identity=document["identity"],
         fingerprint_version=document["fingerprint_version"], engine_version=document["engine"]["version"],
         engine_digest=document["engine"]["digest"], rules=frozenset(document["engine"]["rules"]),
-        scanned=document["scanned"], findings=findings)
+        scanned=document["scanned"], findings=findings,
+        exclude_elements=frozenset(document.get("exclude_elements", ())))
 
 
 def check_comparable(baseline: Baseline, header: PlanHeader, subject: str = "baseline.json") -> None:

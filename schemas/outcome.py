@@ -99,9 +99,9 @@ class Outcome:
     untested_frames: tuple[str, ...] = ()
     is_cut: bool = False
     has_untested_own_frame: bool = False
-    violation_count: int = 0
     excluded_count: int | None = None
     excluded_by: tuple[str, ...] | None = None
+    violation_count: int = 0
     needs_review_count: int = 0
     engine_version: str | None = None
     started_at: str | None = None

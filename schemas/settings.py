@@ -38,9 +38,13 @@ class Exclusion:
     routes: tuple[str, ...] = ()
     reason: str | None = None
 
+    @property
+    def what(self) -> str:
+        """What is left out, and where: two that say the same do the same."""
+        return f"{self.selector} on {' or '.join(self.routes)}" if self.routes else self.selector
+
     def __str__(self) -> str:
-        where = f" on {' or '.join(self.routes)}" if self.routes else ""
-        return f"{self.selector}{where}{f' ({self.reason})' if self.reason else ''}"
+        return f"{self.what} ({self.reason})" if self.reason else self.what
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,8 @@ def make_baseline(given: GateInput, verdict: Verdict, previous: Baseline | None 
         estate=header.estate, run_id=header.run_id, date=given.now[:10], identity=identity_of_plan(header),
         fingerprint_version=FINGERPRINT_VERSION, engine_version=header.engine.version,
         engine_digest=header.engine.digest, rules=rules, scanned=whole_routes(given),
-        findings=_known(given.converged.sightings))
+        findings=_known(given.converged.sightings),
+        exclude_elements=frozenset(one.what for one in header.scan.exclude_elements))
     if previous is None:
         return made
     if header.scope == "full" and not _is_comparable(previous, given):
@@ -80,7 +81,8 @@ def _keep(made: Baseline, previous: Baseline, given: GateInput) -> Baseline:
         made, scanned={**made.scanned, **still},
         findings=_merge(made.findings, kept),
         # What both engines ran: on routes that stay as they were nobody looked for the rules of the new one.
-        rules=made.rules & previous.rules if stays else made.rules)
+        rules=made.rules & previous.rules if stays else made.rules,
+        exclude_elements=made.exclude_elements & previous.exclude_elements if stays else made.exclude_elements)
 
 
 def prune_baseline(given: GateInput, verdict: Verdict, baseline: Baseline) -> Baseline:

@@ -7,6 +7,7 @@ Here: exclusions of elements with what they did, and those that did nothing. Not
 from collections import Counter
 from collections.abc import Iterable
 
+from schemas.baseline import Baseline
 from schemas.exclusion import holds_for
 from schemas.gate_input import GateInput
 from schemas.plural import plural
@@ -32,6 +33,15 @@ def judge_exclusions(given: GateInput) -> Iterable[Reason]:
         yield Reason.of(Weight.WARN, "unused_exclusions",
                         f"{plural(len(unused), 'exclusion')} of elements met nothing on any scanned route. Correct or "
                         "remove them (`scan.exclude_elements`).", map(str, unused))
+
+
+def newly_left_out(given: GateInput, baseline: Baseline) -> frozenset[str]:
+    """Return the routes where elements were left out that the baseline has: a fault that is lost there is not fixed."""
+    is_case_folded = given.plan.header.identity.path_case == "fold"
+    fresh = [one for one in given.plan.header.scan.exclude_elements if one.what not in baseline.exclude_elements]
+    return frozenset(row.task_id for row in given.converged.outcomes for one in fresh
+                     if one.selector in (row.excluded_by or ())
+                     and holds_for(one, row.route, is_case_folded=is_case_folded))
 
 
 def _count_routes(given: GateInput, exclusions: Iterable[Exclusion]) -> tuple[Counter[Exclusion], int]:

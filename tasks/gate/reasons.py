@@ -52,6 +52,12 @@ def describe_baseline(given: GateInput) -> Iterable[Reason]:
                         f"the baseline was made with engine {baseline.engine_version}, this run with {engine.version}; "
                         "findings of rules that it had not are `new rule`.",
                         {info.rule for info in engine.rules if info.is_on} - baseline.rules)
+    excluded = {one.what for one in given.plan.header.scan.exclude_elements}
+    if excluded != baseline.exclude_elements:
+        yield Reason.of(Weight.WARN, "baseline_of_other_exclusions",
+                        "the baseline was made with other exclusions of elements: faults in what is left out now are "
+                        "unverified, and faults in what is tested again are new.",
+                        excluded ^ baseline.exclude_elements)
 
 
 def _counts(items: Sequence[Judged]) -> str:

@@ -15,6 +15,7 @@ from schemas.finding import IMPACT_RANK, Standing, impact_rank
 from schemas.gate_input import GateInput
 from schemas.outcome import OutcomeKind
 from schemas.verdict import SHOWN_EXAMPLES
+from tasks.gate.exclusions import newly_left_out
 
 Spot = tuple[str, bool, str]  # fingerprint, is_violation, task_id
 LEAST_RANK = IMPACT_RANK["moderate"]
@@ -44,8 +45,8 @@ class Change:
 def compare_with_baseline(given: GateInput, baseline: Baseline) -> dict[Spot, Change]:
     """Compare every finding on every route, of the run and of the baseline, by count.
 
-    A fault counts as fixed only where this run scanned the route wholly with the rule on; else it is unverified. What
-    belonged to a route that left the manifest is gone.
+    A fault counts as fixed only where this run scanned the route wholly with the rule on, and left nothing out that the
+    baseline has tested; else it is unverified. What belonged to a route that left the manifest is gone.
     """
     counts: Counter[Spot] = Counter()
     rules: dict[Spot, str] = {}
@@ -58,7 +59,7 @@ def compare_with_baseline(given: GateInput, baseline: Baseline) -> dict[Spot, Ch
     rules |= {(finding.fingerprint, finding.is_violation, task_id): finding.rule
               for finding in baseline.findings for task_id in finding.routes}
     planned = {row.task_id for row in given.plan.routes}
-    whole = whole_routes(given)
+    whole = whole_routes(given).keys() - newly_left_out(given, baseline)
     are_on = {info.rule for info in given.plan.header.engine.rules if info.is_on}
     changes = {}
     for spot, rule in rules.items():

@@ -98,7 +98,7 @@ def _baseline() -> Any:
     known = KnownFinding("0123456789abcdef", True, "image-alt", "critical", {ROUTE.task_id: 2})
     return json.loads(to_baseline_text(Baseline(
         "shop", "r1", "2026-11-30", {"path_case": "keep"}, 1, "4.12.1", "e" * 64, frozenset({"image-alt"}),
-        {ROUTE.task_id: ROUTE.route}, (known,))))
+        {ROUTE.task_id: ROUTE.route}, (known,), frozenset({"#chat on glob:/a/**"}))))
 
 
 MANIFEST = {

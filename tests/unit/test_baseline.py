@@ -25,7 +25,7 @@ KNOWN = st.builds(KnownFinding, IDS, st.booleans(), st.sampled_from(["image-alt"
                   st.sampled_from(["critical", None]), st.dictionaries(IDS, st.integers(1, 9), min_size=1))
 MADE = Baseline("shop", "r1", "2026-11-30", identity_of_plan(PLAN.header), 1, "4.12.1", "e" * 64,
                 frozenset({"image-alt"}), {"0" * 16: "https://e.test/ü"},
-                (KnownFinding("a" * 16, True, "image-alt", "critical", {"0" * 16: 2}),))
+                (KnownFinding("a" * 16, True, "image-alt", "critical", {"0" * 16: 2}),), frozenset({"#chat"}))
 
 
 @given(st.lists(KNOWN, max_size=4, unique_by=lambda known: (known.fingerprint, known.is_violation)), st.randoms())

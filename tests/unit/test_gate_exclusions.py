@@ -2,21 +2,27 @@
 
 from dataclasses import replace
 
+import pytest
+
 from schemas.settings import Exclusion, IdentitySwitches, ScanSettings
-from schemas.verdict import Reason, Weight
-from tasks.gate import decide_verdict
-from tests.small_estate import evidence_of, judge_of, outcome, plan_of, route
+from schemas.verdict import Reason, VerdictKind, Weight
+from tasks.gate import decide_verdict, make_baseline, prune_baseline
+from tests.small_estate import evidence_of, judge_of, occurrence, outcome, plan_of, route
 
 A, B, GONE = route("/a"), route("/shop/b"), route("/gone")
 CHAT, MAP, OLD = Exclusion("#chat", (), "of the vendor"), Exclusion(".map", ("glob:/shop/**",)), Exclusion(".old")
 
 
-def verdict_of(*exclusions: Exclusion, switches: IdentitySwitches | None = None, **found: tuple[str, ...]):
+def given_of(*exclusions: Exclusion, switches: IdentitySwitches | None = None, faults=(), **found: tuple[str, ...]):
     plan = plan_of(A, B, GONE, scan=ScanSettings(exclude_elements=exclusions), identity=switches or IdentitySwitches())
     rows = [outcome(A), outcome(B), outcome(GONE, "http_error")]
     rows = [replace(row, excluded_count=2 * len(found.get(name, ())), excluded_by=found.get(name, ()))
             for row, name in zip(rows, ("a", "b", "gone"), strict=True)]
-    return decide_verdict(judge_of(plan, evidence_of(plan, rows)))
+    return judge_of(plan, evidence_of(plan, rows, faults))
+
+
+def verdict_of(*exclusions: Exclusion, **changes):
+    return decide_verdict(given_of(*exclusions, **changes))
 
 
 def of_exclusions(verdict) -> list[Reason]:
@@ -44,3 +50,27 @@ def test_patterns_see_folded_identities() -> None:
     exclusion, switches = Exclusion(".map", ("glob:/SHOP/**",)), IdentitySwitches(path_case="fold")
     verdict = verdict_of(exclusion, switches=switches, b=(".map",))
     assert [reason.code for reason in of_exclusions(verdict)] == ["elements_excluded"]
+
+
+def baseline_with(*left_out: str):
+    """A baseline with a fault on `/a` and one on `/shop/b`, made with these exclusions."""
+    given = given_of(faults=[occurrence(A), occurrence(B, "color-contrast", "p")])
+    made = make_baseline(given, replace(decide_verdict(given), kind=VerdictKind.PASSED))
+    return replace(made, exclude_elements=frozenset(left_out))
+
+
+@pytest.mark.parametrize(("left_out", "counts"), [((), (1, 1)), (("#chat",), (2, 0)), (("#chat on glob:/a",), (1, 1))])
+def test_a_fault_that_is_left_out_now_is_not_fixed(left_out: tuple[str, ...], counts: tuple[int, int]) -> None:
+    """Only what the baseline left out as well can have been fixed elsewhere on the page."""
+    given = replace(given_of(CHAT, a=("#chat",)), baseline=baseline_with(*left_out))
+    verdict = decide_verdict(given)
+    assert (verdict.regression.fixed_count, verdict.regression.unverified_count) == counts
+    assert ("baseline_of_other_exclusions" in [one.code for one in verdict.warnings]) == (left_out != ("#chat",))
+    pruned = prune_baseline(given, replace(verdict, kind=VerdictKind.PASSED), baseline_with(*left_out))
+    assert len(pruned.findings) == counts[1]
+
+
+def test_a_baseline_says_what_its_run_left_out() -> None:
+    given = given_of(CHAT, MAP)
+    made = make_baseline(given, replace(decide_verdict(given), kind=VerdictKind.PASSED))
+    assert made.exclude_elements == {"#chat", ".map on glob:/shop/**"}
