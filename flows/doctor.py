@@ -24,6 +24,7 @@ from tasks.load import environment_warnings
 from tasks.scan.browser import Browser, BrowserBuild, BrowserDied, find_browser
 from tasks.scan.credentials import FILE_SUFFIX, PROFILE_PREFIX, SECRET_PREFIX, Credentials
 from tasks.scan.engine import read_engine
+from tasks.scan.selectors import check_selectors
 
 PACKAGES = ("flows", "tasks", "schemas")
 CROWDED = 2  # routes at once for each core; beyond it they only wait for each other
@@ -66,6 +67,10 @@ def examine_browser(settings: Settings) -> Iterator[Check]:
     found = f"{build.kind} {build.version} at {build.path}"
     try:
         asyncio.run(_open_once(build))
+        check_selectors(build, settings.scan)
+    except ContractError as error:
+        yield from (fault("settings", str(offence), "`fanfold settings` shows where it comes from.")
+                    for offence in error.offences)
     except BrowserDied as error:
         yield fault("browser", f"{found} does not start: {error}",
                     "Start it by hand; on slim images system libraries are missing (`playwright install-deps`).")

@@ -17,7 +17,7 @@ from flows.cli import exit_code_of
 from flows.doctor import examine_browser, examine_capacity, examine_credentials, examine_engine, examine_packages
 from flows.surroundings import ServerAnswer, examine_clock, examine_server, examine_store
 from schemas.check import CheckState, fault, ok, warning
-from schemas.settings import ScanSettings, Settings
+from schemas.settings import Exclusion, ScanSettings, Settings
 
 OWN = Path(flows.__file__).resolve().parent.parent
 
@@ -52,6 +52,12 @@ def test_a_browser_that_is_not_there() -> None:
     assert list(examine_browser(Settings(browser="/no/such/browser"))) == [
         fault("browser", "browser: /no/such/browser does not run",
               "Set `browser` to the path of a Chromium, or remove the setting.")]
+
+
+def test_selectors_that_the_browser_does_not_know() -> None:
+    scan = ScanSettings(exclude_elements=(Exclusion("#chat"), Exclusion("div:nonsense(1)")))
+    (found,) = [check for check in examine_browser(Settings(scan=scan)) if check.state is CheckState.FAULT]
+    assert (found.name, "'div:nonsense(1)' is no selector" in found.found) == ("settings", True)
 
 
 def test_engines(tmp_path: Path) -> None:
