@@ -23,7 +23,8 @@ from tasks.scan.world import open_page_world
 LOAD_SHARE = 0.6  # of the deadline; the rest is for finding out what the page waits for, and for testing what is there
 LOOK_SECONDS = 4.0
 FAILED_REQUEST_SECONDS = 1.0
-NEEDS_ANSWER = ("navigation_aborted", "invalid_response", "blocked_by_browser")  # codes behind which a status may stand
+# Reasons behind which a status may stand.
+NEEDS_ANSWER = ("navigation_aborted", "invalid_response", "blocked_by_browser", "credentials_refused")
 
 
 @dataclass(eq=False)  # without slots: Playwright marks the object whose method listens to an event
@@ -84,6 +85,10 @@ class Arrival:
         request, response = await self._failure()
         if request is not None and not request.url.startswith(("http:", "https:")):
             return Judgement("bad_redirect", f"led to {request.url[:100]}")
+        if response is None and code == "ERR_INVALID_AUTH_CREDENTIALS":  # a full browser's word for an unanswered 401
+            self.sight.trace.status = 401
+            judgement = self.kit.judge.on_arrival(self.sight.route, self.sight.seen())
+            return judgement or Judgement("credentials_refused", code)
         if response is None:
             raise error
         self.sight.note_response(response.url, response)

@@ -87,6 +87,10 @@ FILES = {
     "gone attachment": (html("x", status=404, headers={"Content-Disposition": "attachment"}),
                         (O.HTTP_ERROR, "status_404")),
     "empty error": (Answer(status=404), (O.HTTP_ERROR, "status_404")),
+    "question for a password": (html("x", status=401, headers={"WWW-Authenticate": 'Basic realm="x"'}),
+                                (O.HTTP_ERROR, "status_401")),
+    "page without a type": (Answer(html(FAULT).body, media_type=None), (O.SCANNED, "tested")),
+    "bytes without a type": (Answer(bytes(range(256)) * 9, media_type=None), (O.NOT_APPLICABLE, "download")),
     "short": (Answer(b"<h1>half", claims_bytes=5000), (O.UNREACHABLE, "incomplete_body")),
 }
 
