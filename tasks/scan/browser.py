@@ -73,18 +73,16 @@ def find_browser(setting: str | None) -> BrowserBuild:
         if build is None:
             raise bad_input("browser", f"{setting} does not run", "the path of a Chromium or its headless shell")
         return build
-    for path in browser_candidates():
-        build = _describe(path)
-        if build is not None:
-            return build
+    build = next(filter(None, map(_describe, browser_candidates())), None)
+    if build is not None:
+        return build
     raise bad_input("browser", "none was found", "Chromium or its headless shell",
                     "Install one: `python -m playwright install --only-shell chromium`.")
 
 
 def find_full_browser() -> BrowserBuild | None:
     """Find a full browser, which needs twice the processor time; None where there is none."""
-    builds = map(_describe, browser_candidates())
-    return next((build for build in builds if build is not None and build.kind == "chromium"), None)
+    return next((build for build in map(_describe, browser_candidates()) if build and build.kind == "chromium"), None)
 
 
 @cache
@@ -123,8 +121,7 @@ class Browser:
 
     def __init__(self, build: BrowserBuild, scan: ScanSettings) -> None:
         self.build = build
-        self.launch_count = 0
-        self.launch_ms = 0
+        self.launch_count = self.launch_ms = 0
         self._retire_after = scan.retire_after
         self._lock = asyncio.Lock()
         self._life: _Life | None = None
