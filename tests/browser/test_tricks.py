@@ -214,7 +214,6 @@ AWAY = {  # pages that are not there any more when they are looked at
                                 (O.NOT_APPLICABLE, "document")),
     "to nobody": (script("setTimeout(() => location.replace('http://nobody.invalid/'), 60)"),
                   (O.UNREACHABLE, "name_not_resolved")),
-    "from hop to hop": (script("location.replace('?' + Math.random())"), (O.UNSTABLE, "navigates")),
     "to a sign-in page of another name": (script("history.replaceState(0, '', '/login')"), (O.WRONG_PAGE, "sign_in")),
 }
 
@@ -230,6 +229,14 @@ def test_pages_that_lead_away(site: Site, scanner: Scanner) -> None:
     visited = scanner.visit_all(routes.values(), replace(QUICK, settle_quiet_ms=500))
     assert {name: (*ended(visited[route.url]), visited[route.url].occurrences) for name, route in routes.items()} == {
         name: (*expected, ()) for name, (_, expected) in AWAY.items()}
+
+
+def test_a_page_that_hops_for_ever(site: Site, scanner: Scanner) -> None:
+    """Whether any of its pages ever loads is a race."""
+    url = site.put("/", html(FAULT + script("location.replace('?' + Math.random())")))
+    hops = scanner.visit(url, deadline_ms=5_000)
+    assert (*ended(hops), hops.occurrences) in (
+        (O.UNSTABLE, "navigates", ()), (O.TIMED_OUT, "load_timeout", ()), (O.TIMED_OUT, "page_blocked", ()))
 
 
 BROKEN_OFF = ("window.stop()", "location = 'mailto:a@b.test'", "location = '/file'")
