@@ -24,12 +24,12 @@
     observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
   };
   const documentIn = (frame) => { try { return frame.contentDocument; } catch { return null; } };
-  const shadowOf = (element) => Object.getOwnPropertyDescriptor(Element.prototype, "shadowRoot").get.call(element);
+  const shadowReader = () => Object.getOwnPropertyDescriptor(Element.prototype, "shadowRoot").get;  // ours may take its place
   const roots = () => {
-    const found = [document];
+    const found = [document], read = shadowReader();
     for (const root of found) {
       for (const element of selectIn(root, "*")) {
-        const shadow = shadowOf(element);
+        const shadow = read.call(element);
         if (shadow) found.push(shadow);
       }
       for (const frame of selectIn(root, "iframe, frame")) {

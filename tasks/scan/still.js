@@ -8,15 +8,15 @@
   still.replaceSync(`*, ::before, ::after { transition-duration: 1ms !important; transition-delay: 0s !important;
     animation-duration: 1ms !important; animation-delay: 0s !important; animation-iteration-count: 1 !important;
     scroll-behavior: auto !important; caret-color: transparent !important }`);
-  const shadowOf = (element) => Object.getOwnPropertyDescriptor(Element.prototype, "shadowRoot").get.call(element);
+  const shadowReader = () => Object.getOwnPropertyDescriptor(Element.prototype, "shadowRoot").get;  // ours may take its place
   const kindOf = (root) => (root === document ? Document : ShadowRoot).prototype;
   const sheetsOf = (root) => Object.getOwnPropertyDescriptor(kindOf(root), "adoptedStyleSheets").get.call(root);
   const roots = () => {
-    const found = [document];
+    const found = [document], read = shadowReader();
     for (const root of found) {
       const { querySelectorAll } = root === document ? Document.prototype : DocumentFragment.prototype;
       for (const element of querySelectorAll.call(root, "*")) {
-        const shadow = shadowOf(element);
+        const shadow = read.call(element);
         if (shadow) found.push(shadow);
       }
     }

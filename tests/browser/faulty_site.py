@@ -172,15 +172,15 @@ QUICK = ScanSettings(settle_quiet_ms=150, settle_budget_ms=2_000, route_retries=
 class Scanner:
     """One browser on an event loop of its own thread; visits are plain calls."""
 
-    def __init__(self, build: BrowserBuild) -> None:
-        self.build = build
+    def __init__(self, build: BrowserBuild, scan: ScanSettings = QUICK) -> None:
+        self.build, self._scan = build, scan
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self.browser = self.run(self._make())
 
     async def _make(self) -> Browser:
-        return Browser(self.build, QUICK)
+        return Browser(self.build, self._scan)
 
     def run(self, work: Coroutine[Any, Any, Result], timeout_s: float = 120.0) -> Result:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from flows.server import free_port, state_folder
-from tests.flow.deployed import wait_for
+from tests.flow.api import wait_for
 from tests.site import page, small_site
 
 pytestmark = pytest.mark.timeout(400)
