@@ -15,7 +15,7 @@ PARAMETER_BYTES, ARTIFACT_BYTES = 10_000, 100_000
 
 @pytest.mark.timeout(900)
 def test_a_large_estate_leaves_little_with_prefect_and_everything_in_the_store(fanfold, prefect_server):
-    """122, 125: a spent budget makes every route `expired` at once; the shards are real, 64 of them."""
+    """122, 125: a spent budget makes all but the first few routes `expired` at once; the shards are real, 64 of them."""
     with Site({}) as site:
         routes = [site.url(f"/section-{number % 97}/page-{number}") for number in range(ROUTES)]
         (fanfold.folder / "m.json").write_text(json.dumps({"estate": "large", "routes": routes}), "utf-8")
@@ -24,8 +24,9 @@ def test_a_large_estate_leaves_little_with_prefect_and_everything_in_the_store(f
     assert done.returncode == 2, done.stdout + done.stderr
     assert "locked" not in done.stdout + done.stderr
     outcomes = pq.read_table(fanfold.store / "large" / "runs" / "r1" / "outcomes.parquet", columns=["outcome", "route"])
-    assert {row["values"]: row["counts"] for row in pc.value_counts(outcomes["outcome"]).to_pylist()} == {
-        "expired": ROUTES}
+    counts = {row["values"]: row["counts"] for row in pc.value_counts(outcomes["outcome"]).to_pylist()}
+    begun = counts.pop("http_error", 0)  # of shards that were quick enough to begin within the budget; nothing is there
+    assert (counts, begun < SHARDS) == ({"expired": ROUTES - begun}, True)
     assert pc.count_distinct(outcomes["route"]).as_py() == ROUTES
     api = Api(prefect_server)
     run = api.flow_run_of("r1")
