@@ -15,7 +15,7 @@ PARAMETER_BYTES, ARTIFACT_BYTES = 10_000, 100_000
 
 @pytest.mark.timeout(900)
 def test_a_large_estate_leaves_little_with_prefect_and_everything_in_the_store(fanfold, prefect_server):
-    """122, 125: a spent budget makes all but the first few routes `expired` at once; the shards are real, 64 of them."""
+    """122, 125: a spent budget makes all but a few routes `expired` at once; the 64 shards are real."""
     with Site({}) as site:
         routes = [site.url(f"/section-{number % 97}/page-{number}") for number in range(ROUTES)]
         (fanfold.folder / "m.json").write_text(json.dumps({"estate": "large", "routes": routes}), "utf-8")
