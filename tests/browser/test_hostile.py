@@ -140,16 +140,18 @@ def assert_can_be_stored(visited: Visited) -> None:
 
 
 @pytest.mark.parametrize("case", BREAKS)
-def test_a_page_that_breaks_its_own_world(site: Site, scanner: Scanner, case: str) -> None:
-    visited = scanner.visit(site.put("/", html(FAULT, head=f"<script>{BREAKS[case]}</script>")))
+def test_a_page_that_breaks_its_own_world(site: Site, scanner: Scanner, base: int, case: str) -> None:
+    with survived(site, scanner, base, DEADLINE_MS):
+        visited = scanner.visit(site.put("/", html(FAULT, head=f"<script>{BREAKS[case]}</script>")))
     assert ended(visited) == (O.SCANNED, "tested")
     assert targets(visited) in (['["img"]'], ['["main > img"]'], ['["img[src$=\\"pixel.png\\"]"]'])
     assert visited.outcome.engine_version == "4.12.1"
 
 
 @pytest.mark.parametrize("case", POLICIES)
-def test_a_page_with_a_policy(site: Site, scanner: Scanner, case: str) -> None:
-    visited = scanner.visit(site.put("/", html(FAULT, headers=POLICIES[case])))
+def test_a_page_with_a_policy(site: Site, scanner: Scanner, base: int, case: str) -> None:
+    with survived(site, scanner, base, DEADLINE_MS):
+        visited = scanner.visit(site.put("/", html(FAULT, headers=POLICIES[case])))
     assert (*ended(visited), targets(visited)) == (O.SCANNED, "tested", ['["img"]'])
 
 
@@ -320,10 +322,11 @@ def test_an_attribute_of_20_megabytes(site: Site, scanner: Scanner, base: int) -
     assert_can_be_stored(visited)
 
 
-def test_text_that_no_file_can_hold(site: Site, scanner: Scanner) -> None:
+def test_text_that_no_file_can_hold(site: Site, scanner: Scanner, base: int) -> None:
     body = """<img id="x"><script>document.title = "\\ud800 lone \\0 nul"; x.src = "/p\\udfff.png";
         x.className = "\\ud83d \\0"; x.setAttribute("data-x", "\\udc00\\0".repeat(2000))</script>"""
-    visited = scanner.visit(site.put("/", html(body)))
+    with survived(site, scanner, base, DEADLINE_MS):
+        visited = scanner.visit(site.put("/", html(body)))
     assert ended(visited) == (O.SCANNED, "tested")
     assert "\N{REPLACEMENT CHARACTER}" in (visited.outcome.title or "")
     assert_can_be_stored(visited)
