@@ -26,7 +26,7 @@ def main() -> None:
     options = parser.parse_args()
     site, scanner = Site(), Scanner(find_browser(None), replace(QUICK, retire_after=options.retire_after))
     try:
-        big = html(f"<p>{'word ' * 40}</p>" * (PAGE_BYTES // 207))
+        big = html(f"<p>{'word ' * 4_000}</p>" * (PAGE_BYTES // 20_007))
         addresses = [site.put(f"/p{number}", big) for number in range(options.visits)]
         print(f"{'visits':>8}{'scanned':>9}{'driver MiB':>12}{'all MiB':>9}{'launches':>10}")
         for begin in range(0, options.visits, STEP):
@@ -36,7 +36,7 @@ def main() -> None:
                 scanned += sum(visited.outcome.outcome.was_scanned for visited in found.values())
             below = descendants(os.getpid())
             drivers = [pid for pid in below if "node" in _name(pid)]
-            print(f"{begin + STEP:8}{scanned:9}{_resident(drivers):12.0f}{_resident(below):9.0f}"
+            print(f"{min(begin + STEP, options.visits):8}{scanned:9}{_resident(drivers):12.0f}{_resident(below):9.0f}"
                   f"{scanner.browser.launch_count:10}")
     finally:
         scanner.close()
