@@ -37,7 +37,7 @@ test: check $(FULL)
 	$(BIN)/python -m pytest
 
 benchmarks: $(READY)
-	$(BIN)/python tests/benchmarks/compare.py $(PAGES) --count $(COUNT)
+	$(BIN)/python -m tests.benchmarks.compare $(PAGES) --count $(COUNT)
 
 agreement: $(READY)
 	$(BIN)/python -m tests.benchmarks.agreement $(PAGES) --count $(COUNT)

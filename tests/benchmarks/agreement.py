@@ -4,34 +4,20 @@ Prints, for real pages: how many rows a scan and a direct run of the engine diff
 for the same pages with ids and classes that are new at every load, how many findings are new or gone in a second scan.
 """
 
-import argparse
-import functools
-import http.server
-import random
 import re
 import secrets
-import threading
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 from tasks.scan.browser import find_browser
 from tasks.scan.partial import Visited
+from tests.benchmarks.pages import Plain, asked_pages, served
 from tests.browser.faulty_site import Scanner, planned
 from tests.browser.test_fidelity import CLASSES, nodes_of, nodes_scanned, run_directly
 
-LARGEST_BYTES = 400_000
 TAG = re.compile(rb"<(a|p|div|span|td|th|pre|code|table|img|ul|ol|li|dl|dt|dd|h[1-6]|input|button)((?:\s[^>]*)?)>")
 CLASS = re.compile(rb'class="')
-
-
-class Plain(http.server.SimpleHTTPRequestHandler):
-    """Serves files and says nothing."""
-
-    def log_message(self, *args: object) -> None:
-        pass
 
 
 class Renamed(Plain):
@@ -59,29 +45,13 @@ def _named(tag: re.Match[bytes]) -> bytes:
     return b"<" + name + rest + b">"
 
 
-@contextmanager
-def served(folder: Path, handler: type[Plain]) -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pages", type=Path, help="folder of HTML pages")
-    parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=7)
-    options = parser.parse_args()
-    found = sorted(p for p in options.pages.rglob("*.html") if p.stat().st_size < LARGEST_BYTES)
-    chosen = random.Random(options.seed).sample(found, min(options.count, len(found)))
-    paths = [p.relative_to(options.pages).as_posix() for p in chosen]
+    folder, paths = asked_pages(__doc__)
     scanner = Scanner(find_browser(None))
     try:
-        with served(options.pages, Plain) as base:
+        with served(folder) as base:
             print_fidelity(scanner, [f"{base}/{path}" for path in paths])
-        with served(options.pages, Renamed) as base:
+        with served(folder, Renamed) as base:
             print_names(scanner, [f"{base}/{path}" for path in paths])
     finally:
         scanner.close()

@@ -6,17 +6,12 @@ the durations of the first scan, as planned and as it turned out. Control groups
 may make them (root on Linux); else what was waited for. Run it on a quiet machine and quote the ratios.
 """
 
-import argparse
-import functools
-import http.server
 import json
 import os
-import random
 import resource
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,9 +22,9 @@ from flows.journey import fold_run
 from flows.runs import RunRef
 from tasks.freeze import read_plan
 from tasks.store import Store
+from tests.benchmarks.pages import asked_pages, served
 
 CGROUP = Path("/sys/fs/cgroup")
-LARGEST_BYTES = 400_000
 SHARDS = 4
 
 
@@ -86,30 +81,13 @@ def _read_groups(groups: list[Path]) -> tuple[float, int]:
             int((groups[1] / "memory.max_usage_in_bytes").read_text()))
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves files and says nothing."""
-
-    def log_message(self, *args: object) -> None:
-        pass
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pages", type=Path, help="folder of HTML pages")
-    parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=7)
-    options = parser.parse_args()
-    found = sorted(p for p in options.pages.rglob("*.html") if p.stat().st_size < LARGEST_BYTES)
-    pages = random.Random(options.seed).sample(found, min(options.count, len(found)))
-    handler = functools.partial(Quiet, directory=str(options.pages))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    base = f"http://127.0.0.1:{server.server_address[1]}"
-    with tempfile.TemporaryDirectory(prefix="fanfold-benchmark-") as folder:
-        addresses = Path(folder) / "pages.json"
-        addresses.write_text(json.dumps([f"{base}/{p.relative_to(options.pages).as_posix()}" for p in pages]), "utf-8")
-        print_table(compare(Path(folder), addresses), len(pages))
-        print_balance(Path(folder) / "store" / "pages" / "runs" / "whole" / "partials")
+    folder, paths = asked_pages(__doc__)
+    with served(folder) as base, tempfile.TemporaryDirectory(prefix="fanfold-benchmark-") as scratch:
+        addresses = Path(scratch) / "pages.json"
+        addresses.write_text(json.dumps([f"{base}/{path}" for path in paths]), "utf-8")
+        print_table(compare(Path(scratch), addresses), len(paths))
+        print_balance(Path(scratch) / "store" / "pages" / "runs" / "whole" / "partials")
 
 
 def compare(folder: Path, addresses: Path) -> dict[str, tuple[Measured, int]]:
