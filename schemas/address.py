@@ -15,9 +15,9 @@ from urllib.parse import quote_from_bytes, unquote
 
 from schemas.errors import ContractError, Offence
 from schemas.host import ascii_host
+from schemas.placeholder import SECRET_PLACEHOLDER
 from schemas.settings import IdentitySwitches
 
-SECRET_PLACEHOLDER = re.compile(r"\{\{secret:[A-Za-z0-9][A-Za-z0-9._-]*\}\}")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 HIGHEST_PORT = 65_535
 PATH_SAFE = "!$&'()*+,;=:@/[]"  # reserved characters keep the spelling they have: `[` is not `%5B`

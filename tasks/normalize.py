@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from schemas.address import (
-    SECRET_PLACEHOLDER,
     address_for_messages,
     address_offences,
     identity_of,
@@ -19,6 +18,7 @@ from schemas.errors import ContractError, Offence, bad_input
 from schemas.manifest import Manifest, ManifestEntry
 from schemas.normalized import Normalized
 from schemas.pattern import Pattern, Patterns
+from schemas.placeholder import SECRET_PLACEHOLDER
 from schemas.plan import Excluded
 from schemas.plural import plural
 from schemas.route import Journey, Route, RouteKey

@@ -6,7 +6,6 @@ Here: the request, redirects, limits of time and size, and a reason for each fai
 
 import http.client
 import queue
-import re
 import socket
 import ssl
 import threading
@@ -16,7 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import quote, urljoin, urlsplit
 
-from schemas.address import SECRET_PLACEHOLDER, host_of
+from schemas.address import host_of
+from schemas.placeholder import fill_secrets
 from schemas.settings import SourceSettings
 from tasks.load.content import Limits, SourceError
 from tasks.load.hosts import HostRule
@@ -60,7 +60,7 @@ class HttpFetch:
         Raises:
             SourceError: whatever went wrong, with the status or the class of the error.
         """
-        target = SECRET_PLACEHOLDER.sub(lambda found: quote(self._secret_of(found), safe=""), address)
+        target = fill_secrets(address, lambda name: quote(self.secret(name), safe=""))
         try:
             return self._follow(target, rule)
         except _TransientSourceError:
@@ -120,10 +120,7 @@ class HttpFetch:
         return context
 
     def _headers(self) -> dict[str, str]:
-        return {name: SECRET_PLACEHOLDER.sub(self._secret_of, value) for name, value in self.settings.headers}
-
-    def _secret_of(self, placeholder: re.Match[str]) -> str:
-        return self.secret(placeholder[0].removeprefix("{{secret:").removesuffix("}}"))
+        return {name: fill_secrets(value, self.secret) for name, value in self.settings.headers}
 
 
 @dataclass(frozen=True, slots=True)

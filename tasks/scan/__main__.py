@@ -199,6 +199,5 @@ def _stop_when_parent_is_gone(stop: asyncio.Event) -> None:
     threading.Thread(target=wait_for_the_end, daemon=True).start()
 
 
-
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import SplitResult, quote, urlsplit
 
-from schemas.address import SECRET_PLACEHOLDER
+from schemas.placeholder import fill_secrets
 from schemas.settings import ScanSettings
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -56,7 +56,7 @@ class Access:
         Raises:
             KeyError: a secret that nobody handed over.
         """
-        return SECRET_PLACEHOLDER.sub(lambda found: quote(self.secrets[found[0][9:-2]], safe=""), url)
+        return fill_secrets(url, lambda name: quote(self.secrets[name], safe=""))
 
     def with_secrets(self, text: str) -> str:
         """Return a text with its secrets in place, as they are.
@@ -64,7 +64,7 @@ class Access:
         Raises:
             KeyError: a secret that nobody handed over.
         """
-        return SECRET_PLACEHOLDER.sub(lambda found: self.secrets[found[0][9:-2]], text)
+        return fill_secrets(text, self.secrets.__getitem__)
 
     def context_options(self, scan: ScanSettings) -> dict[str, Any]:
         """Return the options of a fresh context: pinned surroundings, no service workers, no downloads."""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from schemas.address import SECRET_PLACEHOLDER
 from schemas.errors import ContractError, Offence
+from schemas.placeholder import SECRET_PLACEHOLDER, fill_secrets
 from schemas.plan import PlannedRoute
 from schemas.shape import offences_in
 from tasks.scan.access import Access, SignInCheck
@@ -90,8 +90,7 @@ class Credentials:
         for name in secret_names(further):
             if name not in secrets and (value := _take(self.secret, name, [])):
                 secrets[name] = value
-        headers = {name: SECRET_PLACEHOLDER.sub(lambda found: secrets[found[0][9:-2]], value)
-                   for name, value in headers.items()}
+        headers = {name: fill_secrets(value, secrets.__getitem__) for name, value in headers.items()}
         _check_headers(auth, headers)
         state = {key: profile.get(key, []) for key in ("cookies", "origins")} if profile.keys() & {
             "cookies", "origins"} else None

@@ -6,8 +6,9 @@ Here: the plan as a lookup. Not here: what it means that a page led to another (
 import contextlib
 from collections.abc import Callable, Iterable
 
-from schemas.address import SECRET_PLACEHOLDER, identity_of
+from schemas.address import identity_of
 from schemas.errors import ContractError
+from schemas.placeholder import SECRET_PLACEHOLDER
 from schemas.plan import PlannedRoute
 from schemas.route import RouteKey
 from schemas.settings import IdentitySwitches
