@@ -2,7 +2,7 @@
 // Here: one document. Not here: which documents a page has (tasks/scan/frames.py), fingerprints (tasks/scan/path.js).
 // Nodes are kept by slot, so that neither selectors nor markup are made for the thousands that passed.
 globalThis.fanfold = (() => {
-  const { axe, fanfoldPath, fanfoldStill } = globalThis;
+  const { axe, fanfoldFind, fanfoldPath, fanfoldRoots, fanfoldStill } = globalThis;
   const SUMMARY = 2000, TARGET = 4000;
   const CLASSES = { violations: "violation", incomplete: "incomplete", passes: "pass", inapplicable: "inapplicable" };
   const KEPT = ["violations", "incomplete"];
@@ -89,7 +89,7 @@ globalThis.fanfold = (() => {
   const read = (prototype, name) => Object.getOwnPropertyDescriptor(prototype, name).get;
   const shadowOf = (node) => read(Element.prototype, "shadowRoot").call(node);
   const parentOf = (node) => read(Node.prototype, "parentNode").call(node) ?? (node instanceof ShadowRoot ? node.host : null);
-  const find = (root, selector) => (root === document ? Document : DocumentFragment).prototype.querySelectorAll.call(root, selector);
+  const find = fanfoldFind;
   const isLeftOut = (node) => {
     for (let one = leftOut.size ? node : null; one; one = parentOf(one)) if (leftOut.has(one)) return true;
     return false;
@@ -127,8 +127,7 @@ globalThis.fanfold = (() => {
   // Finds what is left out of this document and returns why nothing can be tested then, if so.
   const leaveOut = (selectors) => {
     leftOut.clear();
-    const roots = [document];
-    for (const root of roots) for (const element of find(root, "*")) if (shadowOf(element)) roots.push(shadowOf(element));
+    const roots = fanfoldRoots();
     for (const selector of selectors) {
       try {
         for (const root of roots) for (const element of find(root, selector)) { matched.add(selector); leftOut.add(element); }

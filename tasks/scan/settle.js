@@ -4,8 +4,7 @@
 (() => {
   if (Object.hasOwn(globalThis, "fanfoldWatch")) return;  // an element of that id answers for a name that is not ours
   const select = (selector) => Document.prototype.querySelector.call(document, selector);
-  const selectIn = (root, selector) =>
-    (root.nodeType === Node.DOCUMENT_NODE ? Document : DocumentFragment).prototype.querySelectorAll.call(root, selector);
+  const selectIn = globalThis.fanfoldFind;
   const selectAll = (selector) => [...selectIn(document, selector)];
   const read = (prototype, name) => Object.getOwnPropertyDescriptor(prototype, name).get.call(document);
   const cut = (text, length) => {
@@ -24,21 +23,7 @@
     observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
   };
   const documentIn = (frame) => { try { return frame.contentDocument; } catch { return null; } };
-  const shadowReader = () => Object.getOwnPropertyDescriptor(Element.prototype, "shadowRoot").get;  // ours may take its place
-  const roots = () => {
-    const found = [document], read = shadowReader();
-    for (const root of found) {
-      for (const element of selectIn(root, "*")) {
-        const shadow = read.call(element);
-        if (shadow) found.push(shadow);
-      }
-      for (const frame of selectIn(root, "iframe, frame")) {
-        const inner = documentIn(frame);
-        if (inner) found.push(inner);
-      }
-    }
-    return found;
-  };
+  const documentsIn = (root) => [...selectIn(root, "iframe, frame")].map(documentIn).filter(Boolean);
 
   // A frame that waits until it is scrolled to would stay untested.
   const hurried = [];
@@ -49,7 +34,7 @@
     }
   };
   const spread = () => {
-    for (const root of roots()) {
+    for (const root of fanfoldRoots(documentsIn)) {
       watch(root);
       hurry(root);
     }
