@@ -176,7 +176,7 @@ def _authority(scheme: str, authority: str) -> str:
 
 def _path(path: str, switches: IdentitySwitches) -> str:
     encoded = _encode(path.replace("\\", "/"), PATH_SAFE)
-    if switches.path_case == "fold":
+    if switches.is_case_folded:
         encoded = _outside(_TRIPLET, encoded, lambda text: _outside(SECRET_PLACEHOLDER, text, str.lower))
     if "/." not in encoded:
         return encoded.rstrip("/") or "/"

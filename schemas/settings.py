@@ -24,6 +24,11 @@ class IdentitySwitches:
     noise_parameters: tuple[str, ...] = NOISE_PARAMETERS
     secret_parameters: tuple[str, ...] = SECRET_PARAMETERS
 
+    @property
+    def is_case_folded(self) -> bool:
+        """Whether identities have their paths in lower case."""
+        return self.path_case == "fold"
+
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:

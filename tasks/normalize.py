@@ -47,7 +47,7 @@ def normalize(manifest: Manifest, settings: Settings) -> Normalized:
     patterns = _parse_patterns(dict.fromkeys((*settings.exclude, *manifest.exclude)))
     _refuse_entries(manifest.entries, settings.identity)
     found = _merge(manifest.entries, manifest.default_journey, settings.identity)
-    known = Patterns(patterns, is_case_folded=settings.identity.path_case == "fold")
+    known = Patterns(patterns, is_case_folded=settings.identity.is_case_folded)
     routes: list[Route] = []
     excluded: dict[str, Excluded] = {}
     matches: Counter[str] = Counter()

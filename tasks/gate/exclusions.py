@@ -37,7 +37,7 @@ def judge_exclusions(given: GateInput) -> Iterable[Reason]:
 
 def newly_left_out(given: GateInput, baseline: Baseline) -> frozenset[str]:
     """Return the routes where elements were left out that the baseline has: a fault that is lost there is not fixed."""
-    is_case_folded = given.plan.header.identity.path_case == "fold"
+    is_case_folded = given.plan.header.identity.is_case_folded
     fresh = [one for one in given.plan.header.scan.exclude_elements if one.what not in baseline.exclude_elements]
     return frozenset(row.task_id for row in given.converged.outcomes for one in fresh
                      if one.selector in (row.excluded_by or ())
@@ -46,7 +46,7 @@ def newly_left_out(given: GateInput, baseline: Baseline) -> frozenset[str]:
 
 def _count_routes(given: GateInput, exclusions: Iterable[Exclusion]) -> tuple[Counter[Exclusion], int]:
     """Count scanned routes by the exclusions that met something there, and all elements that were left out."""
-    is_case_folded = given.plan.header.identity.path_case == "fold"
+    is_case_folded = given.plan.header.identity.is_case_folded
     counts: Counter[Exclusion] = Counter()
     element_count = 0
     for row in given.converged.outcomes:

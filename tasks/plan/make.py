@@ -152,7 +152,7 @@ def _row(item: _Item, place: tuple[int, int], request: PlanRequest) -> PlannedRo
 
 def _idle_exclusions(settings: Settings, rows: Sequence[PlannedRoute]) -> Iterator[str]:
     """Say which exclusions of elements hold for no route of the plan."""
-    is_case_folded = settings.identity.path_case == "fold"
+    is_case_folded = settings.identity.is_case_folded
     for one in settings.scan.exclude_elements:
         if not any(holds_for(one, row.route, is_case_folded=is_case_folded) for row in rows):
             yield f"the exclusion of elements `{one}` holds for no route"

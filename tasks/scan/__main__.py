@@ -151,7 +151,7 @@ async def _work_off(
         await prove_signed_in(browser, plan.header.scan, access)
         visitor = Visitor(browser, plan.header.scan, plan.header.engine, engine_source(plan.header.scan.engine_path),
                           RouteFinder(plan.routes, plan.header.identity, access.resolve).find, order.in_flight, access,
-                          is_case_folded=plan.header.identity.path_case == "fold")
+                          is_case_folded=plan.header.identity.is_case_folded)
         ended_by = await worker.run(work, visitor.visit, stop)
         return leave_receipt(ended_by, browser.launch_count)
 

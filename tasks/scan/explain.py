@@ -71,7 +71,7 @@ async def _visit(question: Question, access: Access, tell: Tell) -> Visited:
             tell("profile", f"{access.profile} is signed in")
         finder = RouteFinder(question.routes, question.identity, access.resolve)
         visitor = Visitor(browser, question.scan, engine, engine_source(question.scan.engine_path), finder.find,
-                          access=access, is_case_folded=question.identity.path_case == "fold", tell=tell)
+                          access=access, is_case_folded=question.identity.is_case_folded, tell=tell)
         return await visitor.visit(route, lambda phase: tell("phase", phase))
 
 

@@ -1,6 +1,6 @@
 """How long an audit with an embedded server takes to its first page request, beside that server's own start.
 
-`python tests/benchmarks/startup.py --rounds 3` prints each round (server alone, then an audit of a page on loopback)
+`python -m tests.benchmarks.startup --rounds 3` prints each round (server alone, then an audit of a page on loopback)
 and the medians as seconds, difference and ratio; CPU seconds tell a busy machine from a slow start.
 """
 
@@ -15,8 +15,6 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from flows.server import embedded_server, prepare_template, wait_until_healthy
 from tests.site import page, small_site
