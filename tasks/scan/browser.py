@@ -23,7 +23,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from schemas.errors import bad_input
 from schemas.settings import ScanSettings
-from tasks.scan.process import beginnings, kill_all, renderers_above, with_descendants
+from tasks.scan.process import beginnings, kill_all, private_bytes, renderers_above, with_descendants
 from tasks.scan.reap import descendants
 from tasks.scan.whereabouts import browser_candidates
 
@@ -47,6 +47,7 @@ OPEN_SECONDS = 15.0
 CLOSE_SECONDS = 3.0
 MEMORY_CHECK_SECONDS = 1.0
 RENDERER_BYTES = 1_500_000_000
+LASTING_BYTES = 800_000_000  # of the driver, or of the browser's own process: pages can fill these too
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,9 +243,14 @@ async def _within(seconds: float, closing: Awaitable[None]) -> None:
 
 
 async def _guard_memory(life: _Life) -> None:
-    """Kill renderers that eat the machine's memory: their route ends as crashed, all others go on."""
+    """Kill renderers that eat the machine's memory: their route ends as crashed, all others go on.
+
+    What outlives the pages (driver, browser) is not killed when it grew: the life takes no more visits.
+    """
     while True:
         await asyncio.sleep(MEMORY_CHECK_SECONDS)
+        if any(private_bytes(pid) > LASTING_BYTES for pid in life.processes):
+            life.is_retired = True
         for pid in renderers_above(life.processes, RENDERER_BYTES):
             LOG.warning("a page took more than %d MB; its process is ended", RENDERER_BYTES // 1_000_000)
             kill_all(beginnings([pid]))

@@ -45,7 +45,7 @@ class Answer:
     wait_s: float = 0.0
     claims_bytes: int | None = None  # says it is longer than it is, then hangs up
     raw: bytes | None = None  # the whole answer as it goes over the wire, then hangs up
-    endless: bytes | None = None  # after the body, again and again, until somebody hangs up
+    endless: bytes | None = None  # after the body, 200 times a second, until somebody hangs up
 
 
 def html(body: str, title: str = "A page", head: str = "", lang: str = "en", **rest: Any) -> Answer:
@@ -130,7 +130,7 @@ class Site:
             handler.send_header("Content-Length", str(found.claims_bytes or len(found.body)))
         handler.end_headers()
         handler.wfile.write(found.body)
-        while found.endless is not None and not self._release.is_set():
+        while found.endless is not None and not self._release.wait(0.005):
             handler.wfile.write(found.endless)
         if found.claims_bytes:
             handler.close_connection = True
