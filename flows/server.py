@@ -24,7 +24,7 @@ from typing import Any
 from schemas.errors import TransientError
 
 START_LIMIT_SECONDS = 180.0
-POLL_SECONDS = 0.15
+POLL_SECONDS = 0.05
 START = (sys.executable, "-m", "prefect", "server", "start")
 
 QUIET: Mapping[str, str] = {  # nothing leaves this machine

@@ -39,7 +39,6 @@ def load_schema(name: str) -> dict[str, Any]:
 @cache
 def _validator(name: str, part: str | None) -> Draft202012Validator:
     schema = load_schema(name)
-    Draft202012Validator.check_schema(schema)
     if part is not None:
         schema = {**schema["$defs"][part], "$defs": schema["$defs"]}
     return Draft202012Validator(schema, format_checker=FORMATS)
