@@ -1,7 +1,7 @@
 """An estate's baseline, by explicit command: taken from a run, pruned by one, compared with one.
 
 Here: which run and which baseline, and the one place that writes `baseline.json`. Not here: what goes into it
-(`tasks/gate/baseline.py`), printing (`gate_text.py`).
+(`tasks/gate/baseline.py`), printing (`commands/gate_text.py`).
 """
 
 from dataclasses import dataclass, replace

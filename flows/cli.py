@@ -15,12 +15,12 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.automations import automations
-from flows.gate_commands import baseline_group, gate, suppressions
-from flows.report_commands import export, prune, report, runs, show
+from flows.commands.automations import automations
+from flows.commands.gate import baseline_group, gate, suppressions
+from flows.commands.installation import doctor, settings
+from flows.commands.kept_server import down, up
+from flows.commands.stored_runs import export, prune, report, runs, show
 from flows.server import server_at_hand
-from flows.server_commands import down, up
-from flows.settings_commands import doctor, settings
 from flows.terminal import for_terminal
 from schemas.errors import AuditError, ContractError
 from schemas.exit_code import ExitCode

@@ -1,7 +1,7 @@
 """Would an audit work on this machine? One record for each thing that it needs, with the way to mend it.
 
 Here: which checks there are, and those of this installation: settings, browser, engine, capacity, packages, secrets and
-profiles. Not here: what lies outside of it (`surroundings.py`), printing (`settings_commands.py`). No check leaves
+profiles. Not here: what lies outside of it (`surroundings.py`), printing (`commands/installation.py`). No check leaves
 anything behind.
 """
 

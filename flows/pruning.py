@@ -1,7 +1,7 @@
 """Old runs leave the store: whole, or only the page content in them.
 
 Here: which runs may go, and removing them. Never those that others stand on: the baseline's run, the newest run, the
-last full one, one that is being worked on. Not here: the command (`report_commands.py`).
+last full one, one that is being worked on. Not here: the command (`commands/stored_runs.py`).
 """
 
 import socket

@@ -1,7 +1,7 @@
 """The report of a run: its material from the store or fresh from a fold, and where its files go.
 
 Here: reading what a report is made from, writing the files. Not here: rendering (`tasks/report`), the commands
-(`report_commands.py`).
+(`commands/stored_runs.py`).
 """
 
 from collections.abc import Mapping

@@ -23,7 +23,8 @@ from playwright.async_api import Error as PlaywrightError
 
 from schemas.errors import bad_input
 from schemas.settings import ScanSettings
-from tasks.scan.process import beginnings, kill_all, private_bytes, renderers_above, with_descendants
+from tasks.scan.memory import guard_memory
+from tasks.scan.process import beginnings, kill_all, with_descendants
 from tasks.scan.reap import descendants
 from tasks.scan.whereabouts import browser_candidates
 
@@ -45,9 +46,6 @@ UNWANTED_FLAGS = ("--disable-popup-blocking", "--disable-ipc-flooding-protection
 LAUNCH_SECONDS = 30.0
 OPEN_SECONDS = 15.0
 CLOSE_SECONDS = 3.0
-MEMORY_CHECK_SECONDS = 1.0
-RENDERER_BYTES = 1_500_000_000
-LASTING_BYTES = 800_000_000  # of the driver, or of the browser's own process: pages can fill these too
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +109,10 @@ class _Life:
     @property
     def is_living(self) -> bool:
         return not self.is_retired and self.browser.is_connected()
+
+    def retire(self) -> None:
+        """Take no more visits; the life ends with its last lease."""
+        self.is_retired = True
 
 
 class Browser:
@@ -185,7 +187,7 @@ class Browser:
             life.route_count += 1
             self._life = life
             if life.route_count >= self._retire_after:
-                life.is_retired = True  # ends with its last lease
+                life.retire()
             return life
 
     async def _launch(self) -> _Life:
@@ -206,7 +208,7 @@ class Browser:
             raise BrowserDied(f"the browser did not start: {str(error).splitlines()[0][:200]}") from error
         # Recorded now, for when the driver dies first its browser is nobody's child any more.
         life = _Life(playwright, browser, beginnings(set(descendants(os.getpid())) - before))
-        life.guard = asyncio.create_task(_guard_memory(life))
+        life.guard = asyncio.create_task(guard_memory(life.processes, life.retire))
         self._lives.add(life)
         self.launch_count += 1
         self.launch_ms += round((time.monotonic() - began) * 1000)
@@ -240,17 +242,3 @@ async def _within(seconds: float, closing: Awaitable[None]) -> None:
     with contextlib.suppress(TimeoutError, PlaywrightError, OSError):
         async with asyncio.timeout(seconds):
             await closing
-
-
-async def _guard_memory(life: _Life) -> None:
-    """Kill renderers that eat the machine's memory: their route ends as crashed, all others go on.
-
-    What outlives the pages (driver, browser) is not killed when it grew: the life takes no more visits.
-    """
-    while True:
-        await asyncio.sleep(MEMORY_CHECK_SECONDS)
-        if any(private_bytes(pid) > LASTING_BYTES for pid in life.processes):
-            life.is_retired = True
-        for pid in renderers_above(life.processes, RENDERER_BYTES):
-            LOG.warning("a page took more than %d MB; its process is ended", RENDERER_BYTES // 1_000_000)
-            kill_all(beginnings([pid]))

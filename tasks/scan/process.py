@@ -1,7 +1,6 @@
-"""What is known of a browser's processes: when each began, how much memory it holds.
+"""What is known of a browser's processes: which there are, when each began; and their end.
 
-Here: reading /proc. Where there is none (macOS) nothing is known, and only the browser's own limits hold.
-Not here: what follows from it (`browser.py`).
+Here: reading /proc. Where there is none (macOS) nothing is known. Not here: how much they hold (`memory.py`).
 """
 
 import contextlib
@@ -13,7 +12,6 @@ from pathlib import Path
 from tasks.scan.reap import descendants
 
 PROC = Path("/proc")
-PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def with_descendants(roots: Iterable[int]) -> set[int]:
@@ -41,28 +39,7 @@ def kill_all(processes: Mapping[int, str]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def renderers_above(roots: Iterable[int], limit_bytes: int) -> list[int]:
-    """List renderer processes below some processes that hold more private memory than a limit."""
-    if not PROC.is_dir():
-        return []
-    return sorted(pid for pid in with_descendants(roots) if private_bytes(pid) > limit_bytes and _is_renderer(pid))
-
-
-def private_bytes(pid: int) -> int:
-    """Return resident memory of a process without what it shares; 0 when it is gone."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        fields = (PROC / str(pid) / "statm").read_text("ascii").split()
-        return (int(fields[1]) - int(fields[2])) * PAGE_BYTES
-    return 0
-
-
 def _began(pid: int) -> str:
     with contextlib.suppress(OSError, IndexError):
         return (PROC / str(pid) / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
     return ""
-
-
-def _is_renderer(pid: int) -> bool:
-    with contextlib.suppress(OSError):
-        return b"--type=renderer" in (PROC / str(pid) / "cmdline").read_bytes()
-    return False

@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+
 import tasks
+from tasks.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("flows", "tasks", "schemas")
@@ -54,10 +57,13 @@ def test_flows_are_not_called_like_their_siblings_or_the_standard_library():
     assert names & (set(PACKAGES) | set(sys.stdlib_module_names)) == set()
 
 
-def test_a_shard_process_imports_no_prefect_and_no_pandas():
-    """The shard starts in about a second, once for every shard."""
-    asked = "import sys, tasks.scan.__main__; print([n for n in ('prefect', 'pandas') if n in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+def test_a_shard_process_imports_no_prefect_and_no_pandas(tmp_path):
+    """The shard starts in about a second, once for every shard; its first act is to read a table."""
+    store = Store(str(tmp_path))
+    store.write_table("plan.parquet", pa.table({"route": ["/"]}))
+    asked = ("import sys, tasks.scan.__main__ as shard; shard.Store(sys.argv[1]).read_table('plan.parquet'); "
+             "print([n for n in ('prefect', 'pandas', 'pyarrow.dataset') if n in sys.modules])")
+    done = subprocess.run([sys.executable, "-c", asked, str(tmp_path)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 

@@ -77,7 +77,7 @@ def test_only_the_routes_in_flight_pay_when_it_dies(site: Site, own: Scanner, vi
 
 def test_a_driver_that_grew_takes_no_more_visits(site: Site, own: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
     known = set(descendants(os.getpid()))
-    monkeypatch.setattr(browsers, "LASTING_BYTES", 10_000_000)
+    monkeypatch.setattr("tasks.scan.memory.LASTING_BYTES", 10_000_000)
     url = site.put("/", html(FAULT))
     slow = planned(site.put("/slow", html(FAULT, wait_s=2.5)))
     assert own.visit_all([slow])[slow.url].outcome.outcome is OutcomeKind.SCANNED  # what is under way comes to its end

@@ -26,8 +26,8 @@ import pytest
 from schemas.outcome import OutcomeKind
 from schemas.shape import faults_in, row_of, table_of
 from tasks.scan.engine import engine_source
+from tasks.scan.memory import private_bytes
 from tasks.scan.partial import Visited
-from tasks.scan.process import private_bytes
 from tasks.scan.reap import descendants
 from tests.browser.faulty_site import (
     FAULT,
@@ -337,7 +337,7 @@ def test_text_that_no_file_can_hold(site: Site, scanner: Scanner, base: int) -> 
 def test_a_page_that_eats_memory_ends_alone(
     site: Site, scanner: Scanner, base: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tasks.scan.browser.RENDERER_BYTES", 400_000_000)
+    monkeypatch.setattr("tasks.scan.memory.RENDERER_BYTES", 400_000_000)
     eat = """<script>const held = []; setInterval(() => { const part = new Uint8Array(20e6); part.fill(7);
         held.push(part) }, 20)</script>"""
     good = planned(site.put("/good", html(FAULT)))

@@ -10,8 +10,8 @@ import prefect
 import pytest
 import yaml
 
-from flows.automations import locate_file, read_automations
 from flows.capacity import ROUTE_MEMORY_BYTES
+from flows.commands.automations import locate_file, read_automations
 from flows.request import AuditRequest
 from schemas.errors import ContractError
 from schemas.settings import Settings

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from flows.baselines import WrittenBaseline
-from flows.gate_commands import print_lines
-from flows.gate_text import SHOWN_CHANGES, change_lines, explanation_lines, suppression_lines, written_lines
+from flows.commands.gate import print_lines
+from flows.commands.gate_text import SHOWN_CHANGES, change_lines, explanation_lines, suppression_lines, written_lines
 from schemas.baseline import Baseline, KnownFinding
 from schemas.counts import SuppressionUse
 from schemas.finding import Decision

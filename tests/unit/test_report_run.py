@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 import typer
 
-from flows import report_commands
+from flows.commands import stored_runs
+from flows.commands.run_table import list_runs
 from flows.dataset import TABLES, export_runs
 from flows.pruning import find_old_runs, prune_content, prune_run, without_content
 from flows.report_run import earlier_verdicts, stored_material, write_report
-from flows.run_table import list_runs
 from schemas.baseline import to_baseline_text
 from schemas.errors import ContractError, IntegrityError
 from schemas.layout import EstateLayout
@@ -49,7 +49,7 @@ def commands(store: Store, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
     monkeypatch.delenv("FANFOLD_SETTINGS", raising=False)
     app = typer.Typer()
     for name in ("report", "runs", "show", "export", "prune"):
-        app.command(name)(getattr(report_commands, name))
+        app.command(name)(getattr(stored_runs, name))
     return app
 
 

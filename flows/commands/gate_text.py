@@ -1,6 +1,6 @@
 """What a person reads of a gate's answers: a route explained, baselines and their differences, suppressions.
 
-Here: text for the terminal. Not here: the commands (`gate_commands.py`), verdicts (`summary.py`). Plain lines,
+Here: text for the terminal. Not here: the commands (`gate.py`), verdicts (`summary.py`). Plain lines,
 which a program can cut as well.
 """
 

@@ -56,7 +56,7 @@ def _group() -> None:
 def locate_file() -> Path:
     """Return our automations file: in an installed package, else in the checkout."""
     here = Path(__file__).parent
-    return next((path for path in (here / FILE_NAME, here.parent / "deployments" / FILE_NAME) if path.is_file()),
+    return next((path for path in (here / FILE_NAME, here.parents[1] / "deployments" / FILE_NAME) if path.is_file()),
                 here / FILE_NAME)
 
 

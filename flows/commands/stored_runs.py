@@ -68,7 +68,7 @@ def runs(store: StoreAt = None, json: Json = False) -> int:
     from flows.settings import set_flags
 
     set_flags(store=store)
-    from flows.run_table import list_runs, print_runs
+    from flows.commands.run_table import list_runs, print_runs
     from flows.settings import settings_in_force
     from tasks.store import Store
 

@@ -1,6 +1,6 @@
 """The runs of a store as a table.
 
-Here: one row for each run, folded or not. Not here: the command (`report_commands.py`).
+Here: one row for each run, folded or not. Not here: the command (`stored_runs.py`).
 """
 
 from collections.abc import Sequence

@@ -35,7 +35,7 @@ def gate(
 ) -> int:
     """Gate a folded run again, by its own policy or by other files; exits with the verdict's code."""
     _set_store(store)
-    from flows.gate_text import explanation_lines
+    from flows.commands.gate_text import explanation_lines
     from flows.judging import gate_again
     from flows.runs import ref_of
     from flows.summary import show_verdict
@@ -61,7 +61,7 @@ def update(run_id: RunId, anew: Anew = False, store: StoreAt = None) -> int:
     """Take what a run saw as known. Refused from an incomplete run."""
     _set_store(store)
     from flows.baselines import update_baseline
-    from flows.gate_text import written_lines
+    from flows.commands.gate_text import written_lines
     from flows.runs import ref_of
     from tasks.scan.clock import utc_now
     from tasks.store import Store
@@ -76,7 +76,7 @@ def prune(run_id: RunId, store: StoreAt = None) -> int:
     """Take out what a run saw fixed or gone; nothing new comes in. Refused from an incomplete run."""
     _set_store(store)
     from flows.baselines import prune_by_run
-    from flows.gate_text import written_lines
+    from flows.commands.gate_text import written_lines
     from flows.runs import ref_of
     from tasks.scan.clock import utc_now
     from tasks.store import Store
@@ -91,7 +91,7 @@ def diff(run_id: RunId, against: Against = None, store: StoreAt = None, json: Js
     """List what is new, fixed, gone or not verified in a run against the baseline."""
     _set_store(store)
     from flows.baselines import diff_with_run
-    from flows.gate_text import change_lines
+    from flows.commands.gate_text import change_lines
     from flows.runs import ref_of
     from tasks.scan.clock import utc_now
     from tasks.store import Store
@@ -108,7 +108,7 @@ def diff(run_id: RunId, against: Against = None, store: StoreAt = None, json: Js
 def suppressions(run_id: RunId, store: StoreAt = None, json: Json = False) -> int:
     """List who suppressed what until when, and how often it applied in a run."""
     _set_store(store)
-    from flows.gate_text import state_of, suppression_lines
+    from flows.commands.gate_text import state_of, suppression_lines
     from flows.judging import folded_document
     from flows.runs import ref_of
     from schemas.verdict import from_document
