@@ -4,6 +4,7 @@ BIN := .venv/bin
 SOURCE ?= sample
 PAGES ?= data/sample/pages
 COUNT ?= 60
+WORKERS ?= 2
 READY := .venv/.ready
 FULL := .venv/.full-browser
 
@@ -34,7 +35,7 @@ $(FULL): $(READY)
 	@touch $(FULL)
 
 test: check $(FULL)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 benchmarks: $(READY)
 	$(BIN)/python -m tests.benchmarks.compare $(PAGES) --count $(COUNT)

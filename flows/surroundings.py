@@ -9,6 +9,7 @@ import shutil
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -37,12 +38,23 @@ class ServerAnswer:
     time: datetime | None = None
 
 
+@contextmanager
+def _no_root_left(store: Store, root: Path) -> Iterator[None]:
+    """Take the store's folder back if it is a new one and nobody else has written to it."""
+    was_there = not store.is_local or root.exists()
+    yield
+    if not was_there:
+        with suppress(OSError):
+            root.rmdir()
+
+
 def examine_store(settings: Settings) -> Iterator[Check]:
     """Write to the store and take it back; look at the space that is left."""
     root = address_for_messages(settings.store, settings.identity)
     try:
         store = Store(settings.store)
-        store.check_writable()
+        with _no_root_left(store, Path(settings.store)):
+            store.check_writable()
     except (ContractError, OSError, ImportError, ValueError) as error:
         offences = getattr(error, "offences", ())
         yield fault("store", "; ".join(offence.fault for offence in offences) + f": {root}" if offences

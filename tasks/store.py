@@ -129,18 +129,15 @@ class Store:
         return self.write(key, buffer.getvalue())
 
     def check_writable(self) -> None:
-        """Try a write and take it back.
+        """Try a write and take it back; the root stays, for whoever else begins to write here.
 
         Raises:
             ContractError: the store can't be written.
         """
         probe = f".probe-{secrets.token_hex(4)}"
-        is_new = self.is_local and not Path(self._base).exists()
         try:
             self.write(probe, b"")
             self.remove(probe)
-            if is_new:
-                Path(self._base).rmdir()
         except OSError as error:
             raise bad_input(f"store {self.root}", f"cannot be written ({error.strerror or error})",
                             "a folder or bucket that this user may write", "Set `store` or FANFOLD_STORE.") from None

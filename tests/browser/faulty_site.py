@@ -24,6 +24,7 @@ from tasks.scan.access import Access
 from tasks.scan.browser import Browser, BrowserBuild
 from tasks.scan.engine import engine_source, read_engine
 from tasks.scan.partial import Visited
+from tasks.scan.process import PROC, with_descendants
 from tasks.scan.reap import descendants
 from tasks.scan.visit import Visitor
 
@@ -234,9 +235,17 @@ def targets(visited: Visited, rule: str = "image-alt") -> list[str]:
     return sorted(row.target for row in visited.occurrences if row.rule == rule and row.is_violation)
 
 
-def processes() -> int:
-    """Count the processes below this one."""
-    return len(descendants(os.getpid()))
+def browser_processes() -> set[int]:
+    """List the processes of drivers below this one and of their browsers; other tests' servers are not among them."""
+    below = descendants(os.getpid())
+    return with_descendants(pid for pid in below if b"/driver/node" in _command(pid))
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return (PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = 10.0) -> bool:

@@ -14,7 +14,6 @@ Where the kinds come from, beside the list of known faults (projects' trackers; 
 | dialogs and questions for a password | playwright-python 1106, 1212 |
 """
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -28,16 +27,15 @@ from schemas.shape import faults_in, row_of, table_of
 from tasks.scan.engine import engine_source
 from tasks.scan.memory import private_bytes
 from tasks.scan.partial import Visited
-from tasks.scan.reap import descendants
 from tests.browser.faulty_site import (
     FAULT,
     QUICK,
     Answer,
     Scanner,
     Site,
+    browser_processes,
     html,
     planned,
-    processes,
     targets,
     wait_until,
 )
@@ -90,11 +88,11 @@ def base(scanner: Scanner) -> int:
     server = Site()
     assert_next_is_fine(server, scanner)
     server.close()
-    counts = [processes()]
+    counts = [len(browser_processes())]
 
     def is_steady() -> bool:
         time.sleep(0.3)
-        counts.append(processes())
+        counts.append(len(browser_processes()))
         return counts[-1] == counts[-2]
 
     wait_until(is_steady, 5)
@@ -102,8 +100,8 @@ def base(scanner: Scanner) -> int:
 
 
 def held_bytes() -> int:
-    """Memory of driver and browser; what this process holds is mostly other tests'."""
-    return sum(private_bytes(pid) for pid in descendants(os.getpid()))
+    """Memory of drivers and browsers."""
+    return sum(map(private_bytes, browser_processes()))
 
 
 @contextmanager
@@ -123,7 +121,7 @@ def survived(site: Site, scanner: Scanner, base: int, deadline_ms: int) -> Itera
         took = time.monotonic() - began
         assert took < deadline_ms / 1000 + ALLOWANCE_S
         assert_next_is_fine(site, scanner)
-        assert wait_until(lambda: processes() <= base + 1), (processes(), base)
+        assert wait_until(lambda: len(browser_processes()) <= base + 1), (len(browser_processes()), base)
     finally:
         is_over.set()
         watching.join()
@@ -363,5 +361,5 @@ def test_many_visits_leave_nothing_behind(site: Site, scanner: Scanner, base: in
     scanner.visit_all([planned(f"{url}?{number}") for number in range(2)])
     memory = held_bytes()
     scanner.visit_all([planned(f"{url}?{number}") for number in range(8)])
-    assert wait_until(lambda: processes() <= base + 1)
+    assert wait_until(lambda: len(browser_processes()) <= base + 1)
     assert held_bytes() < memory * 1.5 + 100_000_000

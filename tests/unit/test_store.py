@@ -1,5 +1,7 @@
 """The store: whole files in, whole files out, nothing outside its root."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -107,9 +109,28 @@ def test_an_unwritable_store_is_bad_input(tmp_path):
         Store(str(tmp_path / "file" / "store")).check_writable()
 
 
-def test_the_probe_of_a_store_leaves_nothing(store, tmp_path):
+def test_the_probe_of_a_store_leaves_no_file(store, tmp_path):
     store.check_writable()
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.rglob("*")] == ["store"]
+
+
+def test_a_store_may_be_probed_while_others_write_to_it(tmp_path):
+    """An audit that found the root missing must not take it away from one that just began."""
+    root = tmp_path / "store"
+    store = Store(str(root))
+
+    def probe() -> None:
+        for _ in range(50):
+            store.check_writable()
+
+    def write() -> None:
+        for number in range(50):
+            Store(str(root)).write(f"e/{number}", b"1", is_durable=False)
+
+    with ThreadPoolExecutor() as pool:
+        for work in [pool.submit(probe), pool.submit(write), pool.submit(probe)]:
+            work.result()
+    assert [path.name for path in root.iterdir()] == ["e"]
 
 
 def test_a_missing_source_is_bad_input(tmp_path):
