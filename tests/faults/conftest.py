@@ -3,12 +3,10 @@
 import contextlib
 import os
 import shutil
-import signal
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pytest
 
@@ -20,6 +18,7 @@ from schemas.verdict import Verdict
 from tasks.scan.reap import descendants
 from tasks.scan.watch import Event, ShardReport
 from tasks.store import Store
+from tests.processes import command_of, kill
 from tests.site import small_site
 
 # What a disturbed run must have in common with an undisturbed one: all that is about the pages, not about the scan.
@@ -130,19 +129,6 @@ def start(tmp_path, monkeypatch):
 def shard_processes() -> list[int]:
     """Ids of the shard processes below this test."""
     return [pid for pid in descendants(os.getpid()) if "tasks.scan" in command_of(pid)]
-
-
-def command_of(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-    except OSError:
-        return ""
-
-
-def kill(pids: list[int]) -> None:
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
 
 
 def kill_later(choose: Callable[[], list[int]], delay_s: float) -> threading.Thread:

@@ -12,7 +12,8 @@ from schemas.verdict import VerdictKind
 from tasks.commit import Shelf, committed_numbers
 from tasks.scan import partial
 from tasks.scan.reap import descendants
-from tests.faults.conftest import command_of, kill, kill_later, shard_processes
+from tests.faults.conftest import kill_later, shard_processes
+from tests.processes import command_of, kill
 from tests.site import FAULT, page, small_site
 
 MOMENTS = [random.Random(seed).uniform(1.0, 5.0) for seed in (3, 7)]

@@ -4,9 +4,7 @@ Here: starting and ending all of it. Not here: what a test asserts. Nothing that
 was started in: `Deployed` ends its workers with all that is below them.
 """
 
-import contextlib
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -17,8 +15,9 @@ import pyarrow.parquet as pq
 
 from flows.server import client_environment
 from tasks.scan.reap import descendants
-from tests.faults.conftest import FINDING_COLUMNS, OCCURRENCE_COLUMNS, OUTCOME_COLUMNS, RULE_COLUMNS, command_of
+from tests.faults.conftest import FINDING_COLUMNS, OCCURRENCE_COLUMNS, OUTCOME_COLUMNS, RULE_COLUMNS
 from tests.flow.api import RUN_SECONDS, Api
+from tests.processes import command_of, kill, marked
 
 CHECKOUT = Path(__file__).parents[2]
 POOL = "fanfold"
@@ -136,17 +135,7 @@ def committed(store: Path, estate: str, run_id: str) -> set[str]:
 
 
 def processes_of(folder: Path, word: str = "") -> list[int]:
-    """List the processes that carry a folder's mark in their environment and a word in their command."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if os.fsencode(f"DEPLOYED_TEST_MARK={folder}\0") in (entry / "environ").read_bytes() \
-                    and word in command_of(int(entry.name)):
-                found.append(int(entry.name))
-    return found
+    """List the processes that carry a deployment's mark and a word in their command."""
+    return marked(f"DEPLOYED_TEST_MARK={folder}\0", word)
 
 
-def kill(pids: Iterable[int]) -> None:
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)

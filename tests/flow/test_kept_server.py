@@ -4,12 +4,12 @@ import json
 import shutil
 import threading
 import urllib.request
-from pathlib import Path
 
 import pytest
 
 from flows.server import free_port, state_folder
 from tests.flow.api import wait_for
+from tests.processes import marked
 from tests.site import page, small_site
 
 pytestmark = pytest.mark.timeout(400)
@@ -25,18 +25,7 @@ def kept(alone, tmp_path):
     alone.environment |= {"XDG_STATE_HOME": str(tmp_path / "state")}
     yield alone
     alone("down")
-    assert processes_with(tmp_path / "state") == []
-
-
-def processes_with(folder):
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if str(folder).encode() in (entry / "environ").read_bytes():
-                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" "))
-        except OSError:
-            continue
-    return found
+    assert marked(tmp_path / "state") == []
 
 
 def flow_runs(address):

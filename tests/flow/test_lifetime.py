@@ -3,29 +3,15 @@
 import os
 import signal
 import time
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from tests.faults.conftest import OUTCOME_COLUMNS, kill
+from tests.faults.conftest import OUTCOME_COLUMNS
+from tests.processes import kill, marked
 from tests.site import Answer, page, small_site
 
 GONE_SECONDS = 10
-
-
-def of_this_folder(folder):
-    """Processes that were started for an audit in a folder: they carry it in their environment."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            environment = (entry / "environ").read_bytes()
-            state = (entry / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0]
-        except OSError:
-            continue
-        if str(folder).encode() in environment and state != "Z":
-            found.append(int(entry.name))
-    return found
 
 
 def wait_until(is_true, seconds):
@@ -65,13 +51,13 @@ def test_after_sigkill_of_an_audit_nothing_is_left_and_it_resumes(alone):
         os.kill(audit.pid, signal.SIGKILL)
         began = time.monotonic()
         audit.stdout.read()  # the caller's pipe closes
-        assert wait_until(lambda: of_this_folder(alone.folder) == [], GONE_SECONDS - (time.monotonic() - began))
+        assert wait_until(lambda: marked(alone.folder) == [], GONE_SECONDS - (time.monotonic() - began))
         second = alone.start("resume", "r1")
         seen = len(site.log)
         assert wait_until(lambda: len(site.log) > seen + 1, 120)
-        kill(of_this_folder(alone.folder))
+        kill(marked(alone.folder))
         second.wait()
-        assert of_this_folder(alone.folder) == []
+        assert marked(alone.folder) == []
         done = alone("resume", "r1")
     assert done.returncode == 0, done.stdout + done.stderr
     rows = outcomes_of(alone.folder, "r1")
