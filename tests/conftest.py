@@ -20,7 +20,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say how to run the tests in this order again: it is another one each time."""
     if terminalreporter.stats.get("failed"):
-        terminalreporter.write_line(f"order of this run: --randomly-seed={config.getoption('randomly_seed')}")
+        terminalreporter.write_line(f"order of this run: --randomly-seed={config.getoption('randomly_seed', None)}")
 
 
 @pytest.fixture(autouse=True)

@@ -206,6 +206,8 @@ class Scanner:
             await asyncio.gather(*(lane() for _ in range(2 * in_flight)))
 
         self.run(lanes())
+        for visited in found.values():
+            _tell(visited)
         return found
 
     def visit(self, url: str, scan: ScanSettings = QUICK, plan: Iterable[PlannedRoute] = (), **changes: Any) -> Visited:
@@ -213,7 +215,7 @@ class Scanner:
         route = planned(url, **changes)
         engine = read_engine(scan.engine_path, scan.rules)
         visitor = Visitor(self.browser, scan, engine, engine_source(scan.engine_path), finder([route, *plan]))
-        return self.run(visitor.visit(route))
+        return _tell(self.run(visitor.visit(route)))
 
     def close(self) -> None:
         self.run(self.browser.__aexit__())
@@ -221,6 +223,13 @@ class Scanner:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
         self._loop.close()
+
+
+def _tell(visited: Visited) -> Visited:
+    """Print how a visit ended: it is read where a test fails."""
+    outcome = visited.outcome
+    print(f"{outcome.ended_at} {outcome.url}: {outcome.outcome} ({outcome.reason}) {outcome.detail or ''}")
+    return visited
 
 
 async def _let_go() -> None:
