@@ -25,7 +25,7 @@ from schemas.errors import bad_input
 from schemas.settings import ScanSettings
 from tasks.scan.memory import guard_memory
 from tasks.scan.process import beginnings, kill_all, with_descendants
-from tasks.scan.reap import descendants
+from tasks.scan.reap import children
 from tasks.scan.whereabouts import browser_candidates
 
 LOG = logging.getLogger("fanfold.scan")
@@ -192,7 +192,7 @@ class Browser:
 
     async def _launch(self) -> _Life:
         began = time.monotonic()
-        before = with_descendants([os.getpid(), *(pid for life in self._lives for pid in life.processes)])
+        before = children(os.getpid())
         playwright: Playwright | None = None
         try:
             async with asyncio.timeout(LAUNCH_SECONDS):
@@ -204,10 +204,10 @@ class Browser:
         except (TimeoutError, PlaywrightError, OSError) as error:
             if playwright is not None:
                 await _within(CLOSE_SECONDS, playwright.stop())
-            kill_all(beginnings(set(descendants(os.getpid())) - before))
+            kill_all(_new_processes(before))
             raise BrowserDied(f"the browser did not start: {str(error).splitlines()[0][:200]}") from error
         # Recorded now, for when the driver dies first its browser is nobody's child any more.
-        life = _Life(playwright, browser, beginnings(set(descendants(os.getpid())) - before))
+        life = _Life(playwright, browser, _new_processes(before))
         life.guard = asyncio.create_task(guard_memory(life.processes, life.retire))
         self._lives.add(life)
         self.launch_count += 1
@@ -235,6 +235,11 @@ class Browser:
         if life.guard is not None:
             life.guard.cancel()
         kill_all(life.processes)
+
+
+def _new_processes(before: set[int]) -> dict[int, str]:
+    """Return a driver that was started since, with all below it; what other lives start meanwhile is theirs."""
+    return beginnings(with_descendants(children(os.getpid()) - before))
 
 
 async def _within(seconds: float, closing: Awaitable[None]) -> None:

@@ -41,6 +41,11 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
+def children(pid: int) -> set[int]:
+    """Return the processes right below one."""
+    return {own for own, parent in _parents() if parent == pid}
+
+
 def _parents() -> Iterator[tuple[int, int]]:
     """Yield every process with its parent: from /proc on Linux (slim images have no `ps`), else from `ps`."""
     if PROC.is_dir() and (PROC / "self" / "stat").exists():

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -14,6 +15,7 @@ from schemas.errors import ContractError
 from schemas.outcome import OutcomeKind
 from tasks.scan import browser as browsers
 from tasks.scan.browser import Browser, find_browser
+from tasks.scan.partial import Visited
 from tasks.scan.reap import descendants
 from tasks.scan.whereabouts import browser_candidates
 from tests.browser.faulty_site import FAULT, QUICK, Scanner, Site, html, planned, wait_until
@@ -84,6 +86,31 @@ def test_a_driver_that_grew_takes_no_more_visits(site: Site, own: Scanner, monke
     assert wait_until(lambda: not below(known))
     assert own.visit(url).outcome.outcome is OutcomeKind.SCANNED
     assert own.browser.launch_count == 2
+
+
+def test_a_browser_ends_only_what_is_its_own(site: Site, own: Scanner) -> None:
+    """Another one starts processes (frames of many sites) while it is launched; these are not its to end."""
+    site.put("/frame", html("x"))
+    more = f"""<script>let n = 0; const more = setInterval(() => {{ const f = document.createElement("iframe");
+        f.title = "f"; f.src = "http://s" + n + ".localhost:{site.port}/frame"; document.body.append(f);
+        if (++n === 20) clearInterval(more) }}, 50)</script>"""
+    busy = planned(site.put("/busy", html(FAULT + more)), deadline_ms=60_000)
+    visiting = Thread(target=lambda: found.update(own.visit_all([busy], replace(QUICK, settle_budget_ms=9_000))))
+    found: dict[str, Visited] = {}
+    visiting.start()
+    assert wait_until(lambda: site.count("/frame") > 2)
+    for _ in range(2):
+        other = Scanner(own.build)
+        other.run(_use(other.browser))
+        other.close()
+    visiting.join()
+    outcome = found[busy.url].outcome
+    assert (outcome.outcome, outcome.untested_frames, site.count("/frame")) == (OutcomeKind.SCANNED, (), 20)
+
+
+async def _use(browser: Browser) -> None:
+    async with browser.context({}):
+        pass
 
 
 def test_the_end_of_a_browser_leaves_no_process(site: Site, scanner: Scanner) -> None:
