@@ -9,7 +9,7 @@ import os
 import secrets
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -193,24 +193,28 @@ def main() -> None:
     The process ends here and now: threads of libraries that are still at work when the interpreter takes itself apart
     have aborted it, and a passed audit must not end with the code of a crash.
     """
-    code = exit_code_of(sys.argv[1:])
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    code: int = ExitCode.INCOMPLETE
+    try:
+        code = exit_code_of(sys.argv[1:])
+    finally:
+        os._exit(code)
 
 
 def exit_code_of(words: list[str]) -> int:
     """Run a command; every way out becomes an exit code of ours.
 
-    The command-line library's 2 for a wrong flag and Python's 1 for an uncaught exception are not ours.
+    The command-line library's 2 for a wrong flag and 1 for a reader that is gone, and Python's 1 for an uncaught
+    exception, are not ours. An answer that cannot be written was not given: that is no pass and no block either.
     """
     try:
         code: Any = app(words, standalone_mode=False)
+        print(end="", flush=True)
         return int(code or 0)
     except typer.Exit as error:
         return ExitCode.PASSED if error.exit_code == 0 else ExitCode.BAD_INPUT
     except USAGE_ERROR as error:
-        error.show()
+        with suppress(OSError):
+            error.show()
         return ExitCode.BAD_INPUT
     except ContractError as error:
         _say(f"Bad input, nothing was written:\n{error}")
@@ -221,13 +225,18 @@ def exit_code_of(words: list[str]) -> int:
     except AuditError as error:
         _say(f"Incomplete: {error}")
         return ExitCode.INCOMPLETE
+    except (SystemExit, BrokenPipeError):
+        return ExitCode.INCOMPLETE
     except Exception as error:  # noqa: BLE001 - the last door: whatever it is, it is no pass and no block
         import traceback
 
-        traceback.print_exc()
+        with suppress(OSError):
+            traceback.print_exc()
         _say(f"Incomplete: {type(error).__name__}: {error}")
         return ExitCode.INCOMPLETE
 
 
 def _say(text: str) -> None:
-    print(for_terminal(text), file=sys.stderr)
+    """Tell a person; where nobody listens the exit code says enough."""
+    with suppress(OSError):
+        print(for_terminal(text), file=sys.stderr, flush=True)
