@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from flows.gathering import Gathering
 from flows.judged import Judged, read_judged
 from flows.request import AuditRequest
+from flows.runs import shown_source
 from flows.settings import settings_in_force
 from schemas.engine import EngineBuild
 from schemas.errors import ContractError, IntegrityError
@@ -69,6 +70,7 @@ def read_inputs(request: AuditRequest, settings: Settings, store: Store, now: st
     history = gathering.take(lambda: read_history(request, settings, store, estate))
     gathering.check()
     assert engine and manifest and judged and history is not None
+    manifest = replace(manifest, source=shown_source(request.source, settings))  # a plan knows no path of a worker
     return Inputs(settings, of_source, estate, manifest, history, engine, judged)
 
 

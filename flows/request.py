@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from flows.sample import is_sample_file
 from schemas.errors import ContractError, Offence, bad_input
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
@@ -36,6 +37,8 @@ class AuditRequest(BaseModel):
     def path(self, name: str) -> str | None:
         """Return one of the request's files as a path: under the configured root where there is one.
 
+        The sample's files are the program's own and lie where it is installed.
+
         Args:
             name: of the field.
 
@@ -44,7 +47,7 @@ class AuditRequest(BaseModel):
         """
         value: str | None = getattr(self, name)
         root = os.environ.get("FANFOLD_ROOT")
-        if value is None or root is None or value.startswith(("http://", "https://")):
+        if value is None or root is None or value.startswith(("http://", "https://")) or is_sample_file(value):
             return value
         if PurePosixPath(value).is_absolute() or ".." in PurePosixPath(value).parts or "://" in value:
             raise bad_input(f"{name} {value!r}", "leaves the configured root", "a relative name without `..`")

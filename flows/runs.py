@@ -67,7 +67,7 @@ def check_same_run(request: AuditRequest, settings: Settings, header: PlanHeader
     subject = f"run {header.run_id}"
     remedy = "Start a new run, or resume with what the run was planned with."
     offences = []
-    if shown_source(request.path("source") or "", settings) != header.source:
+    if not _is_source_of(header, request, settings):
         offences.append(Offence(subject, f"exists with source {header.source}", "the same source", remedy))
     if request.estate not in (None, header.estate):
         offences.append(Offence(subject, f"is of estate {header.estate}", "the same estate", remedy))
@@ -79,6 +79,12 @@ def check_same_run(request: AuditRequest, settings: Settings, header: PlanHeader
                                     "the same settings", remedy))
     if offences:
         raise ContractError(offences)
+
+
+def _is_source_of(header: PlanHeader, request: AuditRequest, settings: Settings) -> bool:
+    """Whether a request names the source of a plan; plans of before name the path below the configured root."""
+    return header.source == shown_source(request.source, settings) or (
+        header.source == shown_source(request.path("source") or "", settings))
 
 
 def check_same_files(request: AuditRequest, store: Store, run: RunLayout) -> None:

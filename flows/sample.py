@@ -22,6 +22,8 @@ from urllib.parse import urlsplit
 
 from schemas.errors import bad_input
 
+HERE = Path(__file__).resolve().parent
+PLACES = (HERE / "sample_pages", HERE.parent / "data" / "sample")
 HOST, PORT = "127.0.0.1", 8791
 REDIRECTS: Mapping[str, str] = {"/whats-on": "/events"}
 DELAYS_SECONDS: Mapping[str, float] = {"/archive/search": 1.5}
@@ -55,13 +57,16 @@ def locate_sample() -> SampleFiles:
     Raises:
         ContractError: it is in neither place.
     """
-    here = Path(__file__).resolve().parent
-    places = (here / "sample_pages", here.parent / "data" / "sample")
-    for place in places:
+    for place in PLACES:
         if (place / "manifest.json").is_file():
             return SampleFiles(place)
-    raise bad_input("sample estate", "its pages are missing", f"them in {places[0]} or {places[1]}",
+    raise bad_input("sample estate", "its pages are missing", f"them in {PLACES[0]} or {PLACES[1]}",
                     "Install the package again.")
+
+
+def is_sample_file(path: str) -> bool:
+    """Say whether a path is that of the sample's manifest, policy or history."""
+    return any(path in (files.manifest, files.policy, files.history) for files in map(SampleFiles, PLACES))
 
 
 @cache
