@@ -20,8 +20,10 @@ from contextlib import contextmanager, nullcontext
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from schemas.errors import TransientError
+from schemas.host import is_loopback
 
 START_LIMIT_SECONDS = 180.0
 POLL_SECONDS = 0.05
@@ -139,10 +141,17 @@ def wait_until_healthy(
 def is_healthy(address: str) -> bool:
     """Say whether a server's API answers."""
     try:
-        with urllib.request.urlopen(f"{address}/health", timeout=2):  # noqa: S310 - an address of the user or our own
+        with ask_api(urllib.request.Request(f"{address}/health"), 2):  # noqa: S310 - an address of the user or our own
             return True
     except (urllib.error.URLError, OSError):
         return False
+
+
+def ask_api(asked: urllib.request.Request, limit_s: float) -> Any:
+    """Send a request to a Prefect server and return its open answer; no proxy is asked for one on this machine."""
+    is_near = is_loopback(urlsplit(asked.full_url).hostname or "")
+    return urllib.request.build_opener(*([urllib.request.ProxyHandler({})] if is_near else [])).open(
+        asked, timeout=limit_s)
 
 
 def client_environment(address: str) -> dict[str, str]:
@@ -151,7 +160,18 @@ def client_environment(address: str) -> dict[str, str]:
     Lines of stages and shards go to the server; the terminal shows warnings, for it has a bar of its own.
     """
     quiet_terminal = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": os.environ.get("PREFECT_LOGGING_LEVEL", "WARNING")}
-    return {**QUIET, **quiet_terminal, "PREFECT_API_URL": address}
+    return {**QUIET, **quiet_terminal, **_without_proxy(urlsplit(address).hostname or ""), "PREFECT_API_URL": address}
+
+
+def _without_proxy(host: str) -> dict[str, str]:
+    """Return the variables by which a client asks no proxy for a host of this machine, beside those it has."""
+    if not is_loopback(host):
+        return {}
+    named = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    hosts = {one.strip() for one in named.split(",") if one.strip()}
+    if not {host, "*"} & hosts:
+        named = f"{named},{host}" if hosts else host
+    return {"NO_PROXY": named, "no_proxy": named}
 
 
 def server_environment(home: Path, port: int) -> dict[str, str]:

@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from flows.server import known_server
+from flows.server import ask_api, known_server
 from schemas.address import address_for_messages
 from schemas.check import Check, fault, ok, warning
 from schemas.errors import ContractError
@@ -95,7 +95,7 @@ def ask_server(address: str) -> ServerAnswer:
     """Ask a Prefect server for its version."""
     asked = urllib.request.Request(f"{address}/admin/version", headers=_authority(os.environ))  # noqa: S310
     try:
-        with urllib.request.urlopen(asked, timeout=ANSWER_SECONDS) as answer:  # noqa: S310 - an address of the user
+        with ask_api(asked, ANSWER_SECONDS) as answer:
             told, said = answer.headers.get("Date"), json.loads(answer.read(1_000))
             return ServerAnswer(str(said), time=parsedate_to_datetime(told) if told else None)
     except urllib.error.HTTPError as error:

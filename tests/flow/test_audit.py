@@ -8,6 +8,7 @@ import pytest
 from tests.processes import marked
 from tests.site import FAULT, Answer, page, small_site
 
+REFUSING_PROXY = "http://127.0.0.1:9"
 POLICY_REPORT = "report_only: true\n"
 
 
@@ -110,8 +111,8 @@ def test_a_missing_leg_makes_the_fold_incomplete(fanfold):
 
 
 def test_an_audit_starts_a_server_of_its_own_and_leaves_nothing(alone):
-    """123: nothing is left running after the end."""
+    """123: nothing is left running after the end. No proxy stands between an audit and this machine."""
     with small_site(1) as site:
-        done = alone("audit", site.manifest(alone.folder / "m.json"), "--run-id", "r1")
+        done = alone("audit", site.manifest(alone.folder / "m.json"), "--run-id", "r1", http_proxy=REFUSING_PROXY)
     assert done.returncode == 0, done.stderr
     assert marked(alone.folder) == []
