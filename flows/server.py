@@ -13,10 +13,10 @@ import sys
 import tempfile
 import time
 import tomllib
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from http.client import HTTPException
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -143,7 +143,7 @@ def is_healthy(address: str) -> bool:
     try:
         with ask_api(urllib.request.Request(f"{address}/health"), 2):  # noqa: S310 - an address of the user or our own
             return True
-    except (urllib.error.URLError, OSError):
+    except (OSError, HTTPException):  # nobody is there, or another program that speaks otherwise
         return False
 
 

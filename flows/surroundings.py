@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from http.client import HTTPException
 from importlib.metadata import version
 from pathlib import Path
 
@@ -100,7 +101,7 @@ def ask_server(address: str) -> ServerAnswer:
             return ServerAnswer(str(said), time=parsedate_to_datetime(told) if told else None)
     except urllib.error.HTTPError as error:
         return ServerAnswer(fault=f"answers with status {error.code}")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, HTTPException) as error:
         return ServerAnswer(fault=f"does not answer ({type(getattr(error, 'reason', error)).__name__})")
 
 

@@ -1,12 +1,15 @@
 """Whether a Prefect server answers, with whatever lies between and whatever else listens where it should."""
 
+import json
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from flows.server import client_environment, is_healthy
+from flows.server import client_environment, is_healthy, kept_file, known_server
 from flows.surroundings import ask_server
 
 PROXIES = ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY")
@@ -66,3 +69,40 @@ def test_prefects_client_asks_no_proxy_for_this_machine_either(monkeypatch, befo
     told = client_environment("http://127.0.0.1:4200/api")
     assert (told["NO_PROXY"], told["no_proxy"]) == (after, after)
     assert not {"NO_PROXY", "no_proxy"} & set(client_environment("https://prefect.example/api"))
+
+
+@contextmanager
+def listener_that_says(words: bytes) -> Iterator[str]:
+    """Something that listens on a port and speaks as it likes."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        def answer() -> None:
+            while True:
+                try:
+                    caller, _ = listening.accept()
+                except OSError:
+                    return
+                with caller:
+                    caller.recv(4_000)
+                    caller.sendall(words)
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/api"
+        listening.shutdown(socket.SHUT_RDWR)
+    thread.join()
+
+
+@pytest.mark.parametrize("words", [
+    b"SSH-2.0-OpenSSH_9\r\n", b"", b"\x15\x03\x01\x00\x02\x02\x50", b"HTTP/1.1 no\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n",
+], ids=["another protocol", "nothing", "TLS", "no status", "many headers"])
+def test_whatever_else_listens_there_is_no_server(monkeypatch, tmp_path, words):
+    """A kept server may be gone and its port with another program: the audit then starts a server of its own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    with listener_that_says(words) as address:
+        kept_file().parent.mkdir()
+        kept_file().write_text(json.dumps({"address": address, "pid": 1}), "utf-8")
+        assert known_server() is None
+        assert ask_server(address).fault.startswith("does not answer (")
