@@ -53,7 +53,7 @@ def last_full_run(store: Store, estate: str) -> LastRun | None:
     try:
         latest = store.read_json(EstateLayout(estate).latest)
         run_id, route_count = latest["last_full_run_id"], latest["last_full_route_count"]
-    except (FileNotFoundError, IntegrityError, KeyError):
+    except (FileNotFoundError, IntegrityError, KeyError, TypeError):
         return None
     return LastRun(run_id, route_count) if run_id else None
 

@@ -7,6 +7,7 @@ Here: which files a fold writes and in which order. Not here: deciding (`tasks/g
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import pyarrow as pa
 
@@ -23,6 +24,7 @@ from schemas.verdict import Verdict, VerdictKind, to_document
 from tasks.store import Store
 
 LATEST_FORMAT = 1
+LAST_FULL = ("last_full_run_id", "last_full_route_count", "last_full_created_at")
 REPLAY_FIELDS = ("url", "auth", "journey", "priority", "owner", "tags", "ready", "ready_when")
 
 
@@ -61,28 +63,43 @@ def publish(store: Store, run: RunLayout, publication: Publication) -> dict[str,
     receipts = {str(index): receipt.attempt_name for index, receipt in sorted(publication.evidence.receipts.items())}
     document = to_document(publication.verdict, tables=digests, receipts=receipts)
     store.write_json(run.file("verdict.json"), document)
-    if not _is_overtaken(store, run, header.created_at):
-        store.write_json(EstateLayout(run.estate).latest, _latest(publication))
+    _write_latest(store, publication)
     return document
 
 
-def _is_overtaken(store: Store, run: RunLayout, created_at: str) -> bool:
-    """Whether a run that was planned later has been published: folding an old one again does not make it the newest."""
-    try:
-        latest = store.read_json(EstateLayout(run.estate).latest)
-        return bool(latest["run_id"] != run.run_id and latest["created_at"] > created_at)
-    except (FileNotFoundError, IntegrityError, KeyError, TypeError):
-        return False
+def _write_latest(store: Store, publication: Publication) -> None:
+    """Name the newest run, and the newest full one that was whole: a source that shrank is held against that one.
+
+    Runs overlap, and an old one may be folded again: each of the two is the one that was planned last.
+    """
+    header, key = publication.plan.header, EstateLayout(publication.plan.header.estate).latest
+    stored = _stored_latest(store, key)
+    own = {"run_id": header.run_id, "created_at": header.created_at}
+    is_overtaken = stored.get("run_id") != header.run_id and stored.get("created_at", "") > header.created_at
+    newest = {name: stored[name] for name in own} if is_overtaken else own
+    store.write_json(key, {"format_version": LATEST_FORMAT, **newest, **_last_full(publication, stored)})
 
 
-def _latest(publication: Publication) -> dict[str, object]:
-    """Name the newest run, and the newest full one that was whole: a source that shrank is held against that one."""
+def _last_full(publication: Publication, stored: Mapping[str, Any]) -> dict[str, object]:
+    """Choose between this run and the one that the store names, or this run's plan where that is no other one."""
     header = publication.plan.header
+    own = (header.run_id, header.route_count, header.created_at)
+    known = (stored.get("last_full_run_id"), stored.get("last_full_route_count"),
+             str(stored.get("last_full_created_at", stored.get("created_at"))))  # of before: no later than that run
+    if known[0] in (None, header.run_id):
+        known = (header.last_full_run_id, header.last_full_route_count, "")  # it was there before this run was planned
     is_whole = header.scope == "full" and publication.verdict.kind is not VerdictKind.INCOMPLETE
-    full = ((header.run_id, header.route_count) if is_whole
-            else (header.last_full_run_id, header.last_full_route_count))
-    return {"format_version": LATEST_FORMAT, "run_id": header.run_id, "created_at": header.created_at,
-            "last_full_run_id": full[0], "last_full_route_count": full[1]}
+    return dict(zip(LAST_FULL, own if is_whole and own[2] >= known[2] else known, strict=True))
+
+
+def _stored_latest(store: Store, key: str) -> Mapping[str, Any]:
+    """Read what the store names; nothing where it names none or cannot be read: it is then written anew."""
+    try:
+        latest = store.read_json(key)
+    except (FileNotFoundError, IntegrityError):
+        return {}
+    is_sound = isinstance(latest, dict) and all(isinstance(latest.get(name), str) for name in ("run_id", "created_at"))
+    return latest if is_sound else {}
 
 
 def publish_verdict_beside(store: Store, run: RunLayout, verdict: Verdict, stored: Mapping[str, object]) -> str:
