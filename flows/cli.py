@@ -33,7 +33,7 @@ SAMPLE_SHARDS = 3  # by its load one would do; three show what a plan is
 USAGE_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 Source = Annotated[str, typer.Argument(help="Manifest or sitemap: a file or an http(s) address; `sample` for ours.")]
-RunId = Annotated[str, typer.Argument(help="Id of a run, or `latest`.")]
+RunId = Annotated[str, typer.Argument(help="Id of a run, `ESTATE/ID` if several estates have it, or `latest`.")]
 Policy = Annotated[str | None, typer.Option(help="Policy file.")]
 Suppressions = Annotated[str | None, typer.Option(help="Suppressions file.")]
 Baseline = Annotated[str | None, typer.Option(help="Baseline file.")]
@@ -140,7 +140,8 @@ def resume(run_id: RunId, rescan: Rescan = None, store: StoreAt = None, shards_a
         header = header_of_run(run_id)
         _say(f"resuming run {header.run_id}: its plan stands")
         with _sample_of(run_id):
-            return run_audit({"source": header.source, "run_id": header.run_id, "rescan": rescan or []}, server)
+            return run_audit({"source": header.source, "run_id": header.run_id, "estate": header.estate,
+                              "rescan": rescan or []}, server)
 
 
 for command in (gate, suppressions, report, runs, show, export, prune, settings, doctor, up, down):

@@ -100,7 +100,7 @@ def plan_run(
         raise ContractError([offence])
     browser = find_browser(settings.browser) if is_browser_needed else None
     store = Store(settings.store)
-    found = find_run(store, run_id)
+    found = find_run(store, run_id, request.estate or settings.estate)
     if found is None:
         plan, snapshot = make_new_plan(request, run_id, settings, store, now, browser.version if browser else None)
         header, ref = plan.header, RunRef(settings.store, plan.header.estate, run_id)

@@ -43,7 +43,8 @@ def run_audit(request: Mapping[str, Any], address: str) -> int:
         os.environ.update(client_environment(address))
         terminal = stack.enter_context(Terminal())
         stack.enter_context(stopping_on_signals())
-        _plan_first(asked, terminal)
+        ref = _plan_first(asked, terminal)
+        asked = asked.model_copy(update={"estate": ref.estate})  # of several runs with this id, this one
         _import_flow()
         wait_until_healthy(address)
         with listening(terminal):
@@ -55,16 +56,16 @@ def run_audit(request: Mapping[str, Any], address: str) -> int:
                 # Prefect takes SIGTERM while a flow runs, ends it as Crashed and raises its own signal.
                 print(f"Interrupted. What was finished is kept: fanfold resume {asked.run_id}", file=sys.stderr)
                 return ExitCode.INCOMPLETE
-    return _show(state, asked)
+    return _show(state, ref)
 
 
-def _plan_first(asked: AuditRequest, terminal: Terminal) -> None:
+def _plan_first(asked: AuditRequest, terminal: Terminal) -> "RunRef":
     """Plan while the server starts, so that bad input is told at once; the flow then finds the plan in the store."""
     from flows.journey import plan_run
 
     assert asked.run_id is not None
     with listening(terminal):
-        plan_run(asked, asked.run_id, "before the flow", is_first_look=True)
+        return plan_run(asked, asked.run_id, "before the flow", is_first_look=True).ref
 
 
 def _import_flow() -> None:
@@ -89,24 +90,21 @@ def _run(asked: AuditRequest) -> Any:
     return state
 
 
-def _show(state: Any, asked: AuditRequest) -> int:
+def _show(state: Any, ref: "RunRef") -> int:
     """Show the verdict and return its code; a state that is not the verdict's own is no pass and no block."""
-    from flows.runs import ref_of
     from flows.summary import show_stored_verdict
 
-    assert asked.run_id is not None
     code = EXIT_CODES.get(state.name)
     if code is ExitCode.BAD_INPUT:
         print(f"Bad input, nothing was written:\n{for_terminal(str(state.message))}", file=sys.stderr)
         return code
-    ref = ref_of(asked.run_id)
     if code is None or code is not _stored_code(ref):
         print(f"Incomplete: the flow ended {state.name}: {for_terminal(str(state.message))}\n"
-              f"To go on: fanfold resume {asked.run_id}", file=sys.stderr)
+              f"To go on: fanfold resume {ref.run_id}", file=sys.stderr)
         return ExitCode.INCOMPLETE
     show_stored_verdict(ref)
     if code is ExitCode.INCOMPLETE:
-        print(f"\nTo scan what is not settled: fanfold resume {asked.run_id}")
+        print(f"\nTo scan what is not settled: fanfold resume {ref.run_id}")
     return code
 
 

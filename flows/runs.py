@@ -39,13 +39,18 @@ class LastRun:
     route_count: int
 
 
-def find_run(store: Store, run_id: str) -> RunLayout | None:
-    """Find a run by its id among the estates of a store."""
-    for estate in store.names(""):
-        layout = EstateLayout(estate).run(run_id)
-        if store.exists(layout.file("plan.json")):
-            return layout
-    return None
+def find_run(store: Store, run_id: str, estate: str | None = None) -> RunLayout | None:
+    """Find a run by its id, in an estate, or among all of a store.
+
+    Raises:
+        ContractError: several estates have one of this id, and none is named.
+    """
+    layouts = [EstateLayout(name).run(run_id) for name in store.names("") if estate in (None, name)]
+    found = [layout for layout in layouts if store.exists(layout.file("plan.json"))]
+    if len(found) > 1:
+        raise bad_input(f"run {run_id}", f"estates {', '.join(layout.estate for layout in found)} have one", "one",
+                        "Say `ESTATE/RUN_ID`, or name the estate of a new run with `--estate`.")
+    return found[0] if found else None
 
 
 def last_full_run(store: Store, estate: str) -> LastRun | None:
@@ -65,7 +70,8 @@ def check_same_run(request: AuditRequest, settings: Settings, header: PlanHeader
         ContractError: names what differs.
     """
     subject = f"run {header.run_id}"
-    remedy = "Start a new run, or resume with what the run was planned with."
+    remedy = ("Start a new run (of another estate: name it with `--estate`), or resume with what the run was planned "
+              "with.")
     offences = []
     if not _is_source_of(header, request, settings):
         offences.append(Offence(subject, f"exists with source {header.source}", "the same source", remedy))
@@ -113,19 +119,19 @@ def shown_source(source: str, settings: Settings) -> str:
 
 
 def require_run(store: Store, run_id: str) -> RunLayout:
-    """Find a run that must be there; `latest` is the newest run of the only estate, `ESTATE/latest` of one of several.
+    """Find a run that must be there, by `RUN_ID` or `ESTATE/RUN_ID`; `latest` is the newest run.
 
     Raises:
-        ContractError: there is no such run.
+        ContractError: there is no such run, or several estates have one and none is named.
     """
-    estate, _, name = run_id.rpartition("/")
+    estate, is_named, name = run_id.rpartition("/")
     if name == LATEST:
         estates = [estate] if estate else [e for e in store.names("") if store.exists(EstateLayout(e).latest)]
         if len(estates) == 1 and store.exists(EstateLayout(estates[0]).latest):
             return EstateLayout(estates[0]).run(store.read_json(EstateLayout(estates[0]).latest)["run_id"])
         named = ", ".join(estates) or "none"
         raise bad_input(f"run {run_id}", f"estates with runs in the store: {named}", "one", "Say `ESTATE/latest`.")
-    found = find_run(store, name)
+    found = find_run(store, name, estate if is_named else None)
     if found is None:
         raise bad_input(f"run {run_id}", f"is not in the store {store.root}", "the id of a planned run",
                         "`fanfold runs` lists them.")

@@ -14,7 +14,7 @@ import typer
 from flows.terminal import one_line
 from schemas.exit_code import ExitCode
 
-RunId = Annotated[str, typer.Argument(help="Id of a folded run, or `latest`.")]
+RunId = Annotated[str, typer.Argument(help="Id of a folded run, `ESTATE/ID` if several have it, or `latest`.")]
 Policy = Annotated[str | None, typer.Option(help="Policy file in place of the run's own.")]
 Suppressions = Annotated[str | None, typer.Option(help="Suppressions file in place of the run's own.")]
 Baseline = Annotated[str | None, typer.Option(help="Baseline file in place of the run's own.")]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # heavy, and `--help` needs none of it
     from tasks.store import Store
 
 SINGLE_BYTES = 5_000_000
-RunId = Annotated[str, typer.Argument(help="Id of a run, or `latest`.")]
+RunId = Annotated[str, typer.Argument(help="Id of a run, `ESTATE/ID` if several estates have it, or `latest`.")]
 StoreAt = Annotated[str | None, typer.Option("--store", help="Root of the store.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Output = Annotated[str | None, typer.Option(help="Folder to write to; default: the run's own.")]
