@@ -5,13 +5,18 @@ Not here: starting anything.
 """
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from schemas.plural import plural
 
 ROUTE_MEMORY_BYTES = 250 * 2**20
-CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+CGROUP = Path("/sys/fs/cgroup")
+MEMORY_LIMITS = ("memory.max", "memory/memory.limit_in_bytes")  # of cgroup v2, then v1; so are the next
+CPU_QUOTAS = (("cpu.max",), *((f"{folder}/cpu.cfs_quota_us", f"{folder}/cpu.cfs_period_us")
+                              for folder in ("cpu", "cpu,cpuacct")))
+CPU_PERIOD_US = 100_000  # the kernel's, where none is told
 LANES_PER_SHARD = 2
 
 
@@ -46,19 +51,42 @@ def fit_capacity(shards_at_once: int | None, in_flight: int | None, core_count: 
     )
 
 
-def usable_cores() -> int:
-    """Return the cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def usable_cores(cgroup: Path = CGROUP) -> int:
+    """Return the cores that this process may use, of the container where its quota is less.
+
+    Part of a core counts as one: a core that idles costs more than one that waits for its next period.
+
+    Args:
+        cgroup: where the kernel tells the container's limits.
+
+    Source: Linux kernel, "Control Group v2" (`cpu.max`), "CFS Bandwidth Control".
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    for names in CPU_QUOTAS:
+        quota_us, period_us, *_ = [*_words(cgroup, names), str(CPU_PERIOD_US), ""]
+        if quota_us.isdigit() and period_us.isdigit() and int(period_us):
+            return max(1, min(cores, -(-int(quota_us) // int(period_us))))
+    return cores
 
 
-def usable_memory_bytes() -> int:
-    """Return the memory of the machine, or of the container where that is less."""
+def usable_memory_bytes(cgroup: Path = CGROUP) -> int:
+    """Return the memory of the machine, or of the container where that is less.
+
+    Args:
+        cgroup: where the kernel tells the container's limits.
+    """
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for path in CGROUP_LIMITS:
-        try:
-            text = path.read_text("ascii").strip()
-        except OSError:
-            continue
-        if text.isdigit():
-            return min(machine, int(text))
+    for name in MEMORY_LIMITS:
+        for text in _words(cgroup, (name,)):
+            if text.isdigit():
+                return min(machine, int(text))
     return machine
+
+
+def _words(cgroup: Path, names: tuple[str, ...]) -> Iterator[str]:
+    """Yield the words of files; of those that are not there, none."""
+    for name in names:
+        try:
+            yield from (cgroup / name).read_text("ascii").split()
+        except (OSError, ValueError):
+            continue
