@@ -8,13 +8,13 @@ Two addresses are merged only where every server treats them alike; a page scann
 
 import re
 from collections.abc import Callable, Iterator
-from fnmatch import translate
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote_from_bytes, unquote
 
 from schemas.errors import ContractError, Offence
 from schemas.host import ascii_host
+from schemas.parameter import is_listed, is_open_secret
 from schemas.placeholder import SECRET_PLACEHOLDER
 from schemas.settings import IdentitySwitches
 
@@ -99,7 +99,7 @@ def address_for_messages(address: str, switches: IdentitySwitches) -> str:
     return re.sub(
         r"([&;?#])([^&;?#=]*)=([^&;?#]*)",
         lambda match: f"{match[1]}{match[2]}={HIDDEN}"
-        if _is_open_secret(match[2], match[3], switches.secret_parameters) else match[0],
+        if is_open_secret(match[2], match[3], switches.secret_parameters) else match[0],
         hidden,
     )
 
@@ -198,7 +198,7 @@ def _query(query: str, switches: IdentitySwitches) -> str:
         return ""
     parameters = [_encode(parameter, _QUERY_SAFE) for parameter in query.split("&") if parameter]
     if switches.query == "noise":
-        parameters = [text for text in parameters if not _is_listed(text.partition("=")[0], switches.noise_parameters)]
+        parameters = [text for text in parameters if not is_listed(text.partition("=")[0], switches.noise_parameters)]
     return "&".join(sorted(parameters, key=lambda text: text.partition("=")[0]))
 
 
@@ -231,20 +231,5 @@ def _open_secrets(parts: _Parts, secret_parameters: tuple[str, ...]) -> Iterator
     for text in filter(None, (*parts.path.split(";")[1:], parts.query, parts.fragment)):
         for parameter in _PARAMETER_BREAKS.split(text):
             name, _, value = parameter.partition("=")
-            if _is_open_secret(name, value, secret_parameters):
+            if is_open_secret(name, value, secret_parameters):
                 yield unquote(name).lower()
-
-
-def _is_open_secret(name: str, value: str, secret_parameters: tuple[str, ...]) -> bool:
-    """Whether a parameter holds a secret itself; placeholders name one and hold none."""
-    return bool(SECRET_PLACEHOLDER.sub("", value)) and _is_listed(unquote(name).lower(), secret_parameters)
-
-
-def _is_listed(name: str, patterns: tuple[str, ...]) -> bool:
-    return _listing(patterns).match(name) is not None
-
-
-@lru_cache(maxsize=64)
-def _listing(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """Compile a list of globs once: an estate asks for each parameter of each address."""
-    return re.compile("|".join(translate(pattern) for pattern in patterns) if patterns else r"(?!)")

@@ -11,8 +11,12 @@ from html import escape
 from urllib.parse import quote, quote_plus
 
 from schemas.address import HIDDEN
+from schemas.parameter import is_open_secret
 
 SHORTEST_SECRET = 4  # a shorter one would hide half of every text
+_NAME = re.compile(r"[?&;#]([^?&;#=\s\"'<>]*?)(?:=|%3D)", re.IGNORECASE)
+_VALUE = re.compile(r"[^&;#\s\"'<>]*")
+_USER_INFO = re.compile(r"(//)[^/?#@\s\"'<>]+@")
 
 
 class Redactor:
@@ -23,9 +27,7 @@ class Redactor:
     """
 
     def __init__(self, secret_parameters: Iterable[str], secrets: Iterable[str] = ()) -> None:
-        names = "|".join(re.escape(name).replace(r"\*", r"[^=&;#\s\"'<>]*") for name in secret_parameters)
-        self._parameter = re.compile(rf"([?&;#](?:{names or '(?!)'})(?:=|%3D))[^&;#\s\"'<>]+", re.IGNORECASE)
-        self._user_info = re.compile(r"(//)[^/?#@\s\"'<>]+@")
+        self._secret_parameters = tuple(secret_parameters)
         hidden = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
         spellings = {spelling for secret in hidden for spelling in _spellings(secret)}
         longest_first = sorted(spellings, key=lambda text: (-len(text), text))
@@ -36,8 +38,18 @@ class Redactor:
         if self._secret is not None:
             text = self._secret.sub(HIDDEN, text)
         if "=" in text or "%3" in text:
-            text = self._parameter.sub(rf"\1{HIDDEN}", text)
-        return self._user_info.sub(rf"\1{HIDDEN}@", text) if "@" in text else text
+            text = self._without_parameters(text)
+        return _USER_INFO.sub(rf"\1{HIDDEN}@", text) if "@" in text else text
+
+    def _without_parameters(self, text: str) -> str:
+        """Hide the values of secret parameters; an address may stand in the value of another."""
+        pieces, end = [], 0
+        for name in _NAME.finditer(text):
+            value = _VALUE.match(text, name.end())
+            if value and name.start() >= end and is_open_secret(name[1], value[0], self._secret_parameters):
+                pieces += [text[end:name.end()], HIDDEN]
+                end = value.end()
+        return "".join([*pieces, text[end:]])
 
 
 def _spellings(secret: str) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from schemas.settings import SECRET_PARAMETERS
+from schemas.address import address_for_messages
+from schemas.settings import SECRET_PARAMETERS, IdentitySwitches
 from tasks.scan.redact import Redactor, fit
 
 REDACT = Redactor((*SECRET_PARAMETERS, "x-*"), ["p@ss word/1", "abc", 'x"y&<z>'])
@@ -23,6 +24,10 @@ CASES = {
     '["x\\"y&<z>"]': '["***"]',
     "mail me@h.test or read //cdn.test/a@2x.png": "mail me@h.test or read //cdn.test/a@2x.png",
     "abc is too short to hide": "abc is too short to hide",
+    "https://h.test/?%74oken=abc123&x%2Ds=1": "https://h.test/?%74oken=***&x%2Ds=***",
+    "https://h.test/?next=/a?token=abc?d&p=1": "https://h.test/?next=/a?token=***&p=1",
+    "https://h.test/?token%3Dabc123": "https://h.test/?token%3D***",
+    "expected https://h.test/?token={{secret:T}}": "expected https://h.test/?token={{secret:T}}",
 }
 
 
@@ -30,6 +35,16 @@ CASES = {
 def test_secrets_are_hidden(text: str) -> None:
     assert REDACT(text) == CASES[text]
     assert REDACT(CASES[text]) == CASES[text]
+
+
+@pytest.mark.parametrize(("listed", "name"), [
+    ("tok?n", "token"), ("s[ie]d", "sid"), ("s[ie]d", "SED"), ("*-key", "my-key"), ("Token", "token"),
+    ("token", "%74oken"), ("token", "TOKEN"), ("ключ", "%D0%BA%D0%BB%D1%8E%D1%87"), ("token", "tokens"),
+])
+def test_what_is_secret_in_an_address_of_the_manifest_is_secret_in_what_a_visit_says(listed: str, name: str) -> None:
+    address = f"https://h.test/a?page=2&{name}=abc123#b"
+    assert Redactor((listed,))(address) == address_for_messages(address, IdentitySwitches(secret_parameters=(listed,)))
+    assert ("abc123" in Redactor((listed,))(address)) is (name == "tokens")
 
 
 def test_without_secrets_nothing_changes() -> None:
