@@ -13,12 +13,11 @@ from typing import NamedTuple
 from urllib.parse import quote_from_bytes, unquote
 
 from schemas.errors import ContractError, Offence
-from schemas.host import ascii_host
+from schemas.host import DEFAULT_PORTS, Origin, ascii_host
 from schemas.parameter import is_listed, is_open_secret
 from schemas.placeholder import SECRET_PLACEHOLDER
 from schemas.settings import IdentitySwitches
 
-DEFAULT_PORTS = {"http": 80, "https": 443}
 HIGHEST_PORT = 65_535
 PATH_SAFE = "!$&'()*+,;=:@/[]"  # reserved characters keep the spelling they have: `[` is not `%5B`
 HIDDEN = "***"
@@ -65,7 +64,7 @@ def identity_of(address: str, switches: IdentitySwitches) -> str:
     Source: RFC 3986 §6.2.2 and §5.2.4; UTS 46; a back-slash in a path is a slash, as in WHATWG URL.
     """
     parts = _visitable(address)
-    text = f"{parts.scheme}://{_authority(parts.scheme, parts.authority)}{_path(parts.path, switches)}"
+    text = f"{_origin(parts.scheme, parts.authority)}{_path(parts.path, switches)}"
     query = _query(parts.query or "", switches)
     if query:
         text += f"?{query}"
@@ -104,13 +103,23 @@ def address_for_messages(address: str, switches: IdentitySwitches) -> str:
     )
 
 
+def origin_of(address: str) -> Origin:
+    """Return the origin of an address: equal for all spellings of its host.
+
+    Raises:
+        ContractError: it is no address that a browser could visit.
+    """
+    parts = _visitable(address)
+    return _origin(parts.scheme, parts.authority)
+
+
 def host_of(address: str) -> str:
     """Return the host of an address in the one spelling of `ascii_host`, without the port.
 
     Raises:
         ContractError: it is no address that a browser could visit.
     """
-    return ascii_host(_host_and_port(_visitable(address).authority)[0])
+    return origin_of(address).host
 
 
 def _visitable(address: str) -> _Parts:
@@ -168,10 +177,9 @@ def _host_and_port(authority: str) -> tuple[str, str]:
 
 
 @lru_cache(maxsize=4096)  # an estate has few hosts and many addresses
-def _authority(scheme: str, authority: str) -> str:
+def _origin(scheme: str, authority: str) -> Origin:
     host, port = _host_and_port(authority)
-    is_default = not port or int(port) == DEFAULT_PORTS[scheme]
-    return ascii_host(host) if is_default else f"{ascii_host(host)}:{int(port)}"
+    return Origin(scheme, ascii_host(host), int(port) if port else DEFAULT_PORTS[scheme])
 
 
 def _path(path: str, switches: IdentitySwitches) -> str:

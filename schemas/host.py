@@ -1,20 +1,58 @@
-"""The host of an address: one spelling of each name, as a browser would ask for it.
+"""The host of an address: one spelling of each name, as a browser would ask for it, and the hosts that settings allow.
 
-Here: names, numbers and brackets. Not here: the rest of an address (`schemas/address.py`), which hosts are allowed
-(`tasks/load/`, `tasks/scan/`).
+Here: names, numbers and brackets; the origin that has them. Not here: the rest of an address (`schemas/address.py`),
+what is refused to other hosts (`tasks/load/`, `tasks/scan/`).
 """
 
 import ipaddress
 import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from urllib.parse import unquote
 
 import idna
 
+DEFAULT_PORTS = {"http": 80, "https": 443}
 LABEL_CHARACTERS = 63
 NAME_CHARACTERS = 253
 FORBIDDEN = re.compile(r"[\x00-\x2c./:-@\[-^`{-\x7f]")  # ASCII without letters, digits, `-` and `_`
 NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an address is served: its scheme, its host in the one spelling of `ascii_host`, and its port."""
+
+    scheme: str
+    host: str
+    port: int
+
+    @property
+    def site(self) -> str:
+        """The host without `www.`, which makes no other site of it."""
+        return self.host.removeprefix("www.")
+
+    def __str__(self) -> str:
+        is_default = self.port == DEFAULT_PORTS[self.scheme]
+        return f"{self.scheme}://{self.host}" if is_default else f"{self.scheme}://{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedHosts:
+    """Hosts that settings allow beside the own one (`scan.hosts`), for pages and for sitemaps alike.
+
+    Attributes:
+        entries: each a name for any port or `name:port`, the name in any spelling; `*` stands for any text
+            (`*.shop.test`), and a label that has one is compared as it is. What can be no host allows none.
+    """
+
+    entries: tuple[str, ...] = ()
+
+    def allow(self, origin: Origin) -> bool:
+        """Whether an entry names the host, at this port."""
+        return any(port in (None, origin.port) and fnmatchcase(origin.host, glob)
+                   for glob, port in map(_glob_and_port, self.entries))
 
 
 @lru_cache(maxsize=4096)  # an estate has few hosts and many addresses
@@ -50,6 +88,26 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+@lru_cache(maxsize=1024)
+def _glob_and_port(entry: str) -> tuple[str, int | None]:
+    name, _, port = entry.strip().rpartition(":")
+    if not name or not port.isdecimal() or (":" in name and not name.endswith("]")):  # `::1` has no port
+        name, port = entry.strip(), ""
+    if ":" in name:  # IPv6, whose brackets are no glob
+        glob = _spelled(f"[{name.strip('[]')}]").replace("[", "[[]")
+    else:
+        glob = ".".join(map(_spelled, name.removesuffix(".").split(".")))
+    return glob, int(port) if port else None
+
+
+def _spelled(part: str) -> str:
+    """Return a label or an IPv6 address as `ascii_host` spells it; what it refuses may be a glob."""
+    try:
+        return ascii_host(part)
+    except ValueError:
+        return part.lower()
 
 
 def _mapped(host: str) -> str:

@@ -8,12 +8,13 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import SplitResult, quote, urlsplit
+from urllib.parse import quote
 
+from schemas.address import origin_of
+from schemas.errors import ContractError
 from schemas.placeholder import fill_secrets
 from schemas.settings import ScanSettings
 
-DEFAULT_PORTS = {"http": 80, "https": 443}
 SHORTEST_STATE_SECRET = 12  # characters; a shorter cookie (`dark`, `en-US`) is a choice, and hiding it harms texts
 
 
@@ -82,21 +83,12 @@ def is_own_host(route_url: str, request_url: str) -> bool:
 
     The same name, with or without `www.`, at the same port or from http up to https; never from https down.
     """
-    with contextlib.suppress(ValueError):
-        own, asked = urlsplit(route_url), urlsplit(request_url)
-        if asked.scheme not in DEFAULT_PORTS or (own.scheme == "https" and asked.scheme != "https"):
-            return False
-        is_same_port = _port(own) == _port(asked) or (_port(own), _port(asked)) == (80, 443)
-        return is_same_port and _bare(own) == _bare(asked)
+    with contextlib.suppress(ContractError):
+        own, asked = origin_of(route_url), origin_of(request_url)
+        is_same_port = own.port == asked.port or (own.port, asked.port) == (80, 443)
+        steps_down = (own.scheme, asked.scheme) == ("https", "http")
+        return own.site == asked.site and is_same_port and not steps_down
     return False
-
-
-def _port(parts: SplitResult) -> int:
-    return parts.port or DEFAULT_PORTS.get(parts.scheme, 0)
-
-
-def _bare(parts: SplitResult) -> str:
-    return (parts.hostname or "").removesuffix(".").removeprefix("www.")
 
 
 def _state_values(state: Mapping[str, Any]) -> Iterator[str]:

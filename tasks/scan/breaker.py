@@ -6,8 +6,9 @@ Here: counting failures in a row by host. Not here: what a failure is (`reasons.
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
-from urllib.parse import urlsplit
 
+from schemas.address import origin_of
+from schemas.host import Origin
 from schemas.outcome import OutcomeKind
 from tasks.scan.reasons import REASONS
 
@@ -31,7 +32,7 @@ class Breaker:
 
     def __init__(self, now: Callable[[], float] = monotonic) -> None:
         self._now = now
-        self._hosts: dict[str, _Host] = {}
+        self._hosts: dict[Origin, _Host] = {}
 
     def note(self, url: str, reason: str) -> None:
         """Take note of how a visit ended; anything but a passing trouble of the host is a sign of life."""
@@ -56,4 +57,4 @@ class Breaker:
         return True
 
     def _host(self, url: str) -> _Host:
-        return self._hosts.setdefault(urlsplit(url).netloc, _Host())
+        return self._hosts.setdefault(origin_of(url), _Host())

@@ -10,6 +10,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
+from schemas.address import origin_of
+from schemas.errors import ContractError
+from schemas.host import AllowedHosts, Origin
 from schemas.plan import PlannedRoute
 from schemas.route import Journey
 from schemas.settings import ScanSettings
@@ -67,6 +70,7 @@ class Judge:
 
     def __init__(self, scan: ScanSettings, find_route: FindRoute, resolve: Callable[[str], str] = str) -> None:
         self._scan = scan
+        self._allowed = AllowedHosts(scan.hosts)
         self._find_route = find_route
         self._resolve = resolve
 
@@ -118,11 +122,12 @@ class Judge:
         return None
 
     def _judge_host(self, route: PlannedRoute, seen: Seen) -> Judgement | None:
-        host = (urlsplit(seen.url).hostname or "").lower()
-        own = (urlsplit(route.url).hostname or "").lower()
-        if _bare(host) == _bare(own) or any(fnmatchcase(host, name.lower()) for name in self._scan.hosts):
+        final = _origin_of(seen.url)
+        if final is None:
+            return Judgement("host_not_allowed", f"led to {seen.url[:100]}")
+        if final.site == origin_of(route.url).site or self._allowed.allow(final):
             return None
-        return Judgement("host_not_allowed", f"led to {host or seen.url[:100]}")
+        return Judgement("host_not_allowed", f"led to {final.host}")
 
     def _judge_redirect(self, route: PlannedRoute, seen: Seen) -> Judgement | None:
         found = self._find_route(seen.url, route.auth)
@@ -204,11 +209,20 @@ def _place(url: str) -> tuple[str, str, str]:
     """Return what tells pages apart that steps lead to: a query or an anchor is the same page in another state."""
     parts = urlsplit(url)
     fragment = parts.fragment if parts.fragment.startswith(("/", "!")) else ""
-    return _bare((parts.hostname or "").lower()), parts.path.rstrip("/"), fragment
+    return _site(url), parts.path.rstrip("/"), fragment
 
 
-def _bare(host: str) -> str:
-    return host.removesuffix(".").removeprefix("www.")
+def _site(url: str) -> str:
+    origin = _origin_of(url)
+    return origin.site if origin else ""
+
+
+def _origin_of(url: str) -> Origin | None:
+    """Return the origin of wherever a browser is; `about:blank` has none."""
+    try:
+        return origin_of(url)
+    except ContractError:
+        return None
 
 
 def _is_sign_in_host(host: str | None) -> bool:
@@ -221,5 +235,4 @@ def _is_same_address(expected: str, found: str) -> bool:
 
 def _differs_in_scheme_or_www_only(asked: str, final: str) -> bool:
     one, other = urlsplit(asked), urlsplit(final)
-    return (_bare(one.hostname or ""), one.path.rstrip("/"), one.query) == (
-        _bare(other.hostname or ""), other.path.rstrip("/"), other.query)
+    return (_site(asked), one.path.rstrip("/"), one.query) == (_site(final), other.path.rstrip("/"), other.query)

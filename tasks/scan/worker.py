@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
+from schemas.address import host_of
+from schemas.host import is_loopback
 from schemas.outcome import Outcome, OutcomeKind
 from schemas.plan import PlannedRoute
 from schemas.receipt import EndedBy
@@ -21,8 +22,6 @@ from tasks.scan.clock import utc_now
 from tasks.scan.ledger import IN_FLIGHT_FILE
 from tasks.scan.partial import FLUSH_ROUTES, FLUSH_SECONDS, Partial, Visited
 from tasks.scan.work import Work
-
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 Emit = Callable[[str, dict[str, object]], None]
 OnPhase = Callable[[str], None]
@@ -134,8 +133,8 @@ class ShardWorker:
 
     @asynccontextmanager
     async def _place_at_host(self, route: PlannedRoute) -> AsyncIterator[None]:
-        host = urlsplit(route.url).hostname or ""
-        if self._limits.per_host == 0 or host in LOOPBACK:
+        host = host_of(route.route)
+        if self._limits.per_host == 0 or is_loopback(host):
             yield
             return
         async with self._hosts.setdefault(host, asyncio.Semaphore(self._limits.per_host)):

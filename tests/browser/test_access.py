@@ -53,6 +53,19 @@ def test_headers_go_to_the_own_host_only(site: Site, other: Site, scanner: Scann
     assert sent(other) == {"/frame": none, "/pixel-other": none, "/pixel-led": none, "/led": none}
 
 
+def test_a_host_may_be_written_as_people_read_it(site: Site, scanner: Scanner) -> None:
+    """The browser says `xn--bcher-kva` where the manifest and the settings say `bücher`."""
+    site.put("/page", html("<p>text</p>"))
+    site.put("/led", html("<p>text</p>"))
+    site.put("/out", redirect(site.url("/led", "xn--bcher-kva.localhost")))
+    routes = [planned(site.url("/page", "bücher.localhost"), auth="staff"), planned(site.url("/out"))]
+    for hosts, led in (("*.bücher.test",), "host_not_allowed"), (("Bücher.localhost",), "tested"):
+        found = scanner.visit_all(routes, access=ACCESS, scan=replace(QUICK, hosts=hosts))
+        assert {path: found[route.url].outcome.reason for path, route in zip(("page", "out"), routes, strict=True)} == {
+            "page": "tested", "out": led}
+    assert sent(site)["/page"] == (TOKEN, "staff")
+
+
 def test_what_lies_behind_a_sign_in_is_masked_unless_the_settings_say_otherwise(site: Site, scanner: Scanner) -> None:
     route = planned(site.put("/", html('<p style="color:#aaa">Private words</p>', title="Jane")), auth="staff")
     kept = {}

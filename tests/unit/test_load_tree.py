@@ -158,6 +158,7 @@ def test_the_time_of_a_source_ends() -> None:
 @pytest.mark.parametrize(("child", "is_read"), [
     ("https://e.test/s.xml", True), ("https://www.e.test/s.xml", True), ("http://e.test/s.xml", True),
     ("https://E.TEST:443/s.xml", True), ("https://cdn.test:9/s.xml", True), ("https://help.test:8080/s.xml", True),
+    ("https://maps.shop.test/s.xml", True), ("https://xn--bcher-kva.test/s.xml", True),
     ("https://help.test/s.xml", False), ("https://e.test:8080/s.xml", False), ("https://sub.e.test/s.xml", False),
     ("https://e.test.evil.test/s.xml", False), ("http://127.0.0.1/s.xml", False), ("https://e.test@evil.test/s.xml",
                                                                                    False),
@@ -165,7 +166,8 @@ def test_the_time_of_a_source_ends() -> None:
 ])
 def test_children_stay_on_the_own_host_and_on_those_that_are_named(child: str, is_read: bool) -> None:
     web = Web({ROOT: index(child, f"{E}/s2.xml"), child: pages(f"{E}/a"), f"{E}/s2.xml": pages(f"{E}/b")})
-    manifest = load(web, settings=Settings(scan=ScanSettings(hosts=("cdn.test", "help.test:8080"))))
+    hosts = ("CDN.test", "help.test:8080", "*.shop.test", "bücher.test")
+    manifest = load(web, settings=Settings(scan=ScanSettings(hosts=hosts)))
     assert urls(manifest) == ([f"{E}/a"] if is_read else []) + [f"{E}/b"]
     assert bool(manifest.failures) is not is_read
     assert "abc" not in repr(manifest)

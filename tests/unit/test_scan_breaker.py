@@ -26,6 +26,11 @@ def test_it_opens_after_failures_in_a_row() -> None:
     assert (breaker.is_open(URL), breaker.is_open(OTHER)) == (True, False)
 
 
+def test_a_host_is_one_in_every_spelling() -> None:
+    breaker = failed(Breaker(), FAILURES_WITHOUT_RETRY)
+    assert [breaker.is_open(url) for url in ("http://A.test:80/y", "http://a.test:81/x")] == [True, False]
+
+
 def test_any_sign_of_life_closes_it() -> None:
     for reason in ("tested", "status_4xx", "sign_in", "engine_failed", "renderer_crashed"):
         breaker = failed(Breaker(), FAILURES_WITHOUT_VISIT)

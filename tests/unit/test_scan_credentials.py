@@ -118,6 +118,7 @@ def test_a_secret_never_breaks_out_of_its_header() -> None:
     ("http://e.test:8080/a", "http://e.test:8081/b", False),
     ("https://e.test/a", "https://e.test:x/b", False),
     ("https://e.test/a", "wss://e.test/b", False),
+    ("http://bücher.test/a", "https://www.xn--bcher-kva.test/b", True),
     ("https://e.test/a", "data:,x", False),
 ])
 def test_own_host(own: str, asked: str, is_own: bool) -> None:

@@ -116,6 +116,23 @@ def test_hosts_allow_names_and_globs() -> None:
     assert judge(at("https://cdn.test/a"), scan=scan) == Judgement("host_not_allowed", "led to cdn.test")
 
 
+def test_a_host_is_the_same_in_every_spelling() -> None:
+    """The manifest has the name as people write it, the browser says it as it asked for it."""
+    route = planned("http://bücher.test/a")
+    final = at("http://www.xn--bcher-kva.test/b")
+    assert Judge(ScanSettings(), finder([route])).when_settled(route, final) is None
+    assert judge(final) == Judgement("host_not_allowed", "led to www.xn--bcher-kva.test")
+    for entry in ("*.bücher.test", "WWW.xn--bcher-kva.test:80"):
+        assert judge(final, scan=ScanSettings(hosts=(entry,))) is None
+    strict = Judge(ScanSettings(redirects="strict"), finder([route]))
+    assert strict.when_settled(route, at("https://xn--bcher-kva.test/a")) is None
+
+
+def test_a_place_without_a_host_is_no_allowed_one() -> None:
+    everything = ScanSettings(hosts=("*",))
+    assert judge(at("about:blank"), scan=everything) == Judgement("host_not_allowed", "led to about:blank")
+
+
 NAMED = {
     "ready": {"ready": "#x"}, "condition": {"ready_when": "x"}, "actions": {"actions": '[{"click":"#x"}]'},
     "expect": {"expect_status": 200}, "primary": {"journey_is_explicit": True},
