@@ -146,7 +146,7 @@ def make_new_plan(
     policy = inputs.judged.policy
 
     def accepted(route: str) -> tuple[str, str] | None:
-        entry = policy.acceptance_for(route, now)
+        entry = policy.acceptance_for(route, now, is_case_folded=settings.identity.is_case_folded)
         return (entry.outcome.value, f"{entry.reason} ({entry.owner}, until {entry.until})") if entry else None
 
     plan = make_plan(PlanRequest(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from schemas.errors import ContractError, Offence
-from schemas.pattern import Pattern, spellings
+from schemas.pattern import Pattern
 from schemas.settings import Exclusion, ScanSettings
 
 CLOSING = {"(": ")", "[": "]"}
@@ -43,10 +43,9 @@ def selectors_for(scan: ScanSettings, route: str, *, is_case_folded: bool = Fals
 
 
 def holds_for(exclusion: Exclusion, route: str, *, is_case_folded: bool = False) -> bool:
-    """Whether an exclusion holds for a route; a pattern sees the identity with and without the slash at its end."""
+    """Whether an exclusion holds for a route, by its identity."""
     return not exclusion.routes or any(
-        Pattern(text).matches(spelling, is_case_folded=is_case_folded)
-        for text in exclusion.routes for spelling in spellings(route))
+        Pattern(text).holds_for(route, is_case_folded=is_case_folded) for text in exclusion.routes)
 
 
 def exclusion_offences(exclusion: Exclusion, subject: str) -> Iterator[Offence]:

@@ -37,3 +37,8 @@ class GateInput:
     digests: Mapping[str, str] = field(default_factory=dict)
     stray_attempts: tuple[str, ...] = ()
     shard_faults: tuple[str, ...] = ()
+
+    @property
+    def is_case_folded(self) -> bool:
+        """Whether the identities that patterns are matched with have their paths in lower case."""
+        return self.plan.header.identity.is_case_folded

@@ -21,7 +21,7 @@ _TOKEN = re.compile(r"(/\*\*/|/\*\*$|\*\*|\*|\?)")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One pattern as written, to be matched against identities.
+    """One pattern as written, to be matched against identities: for exclusions, policies and flags alike.
 
     In a glob `*` and `?` stay within a path segment, `**` crosses segments, `/admin/**` also matches `/admin`, and
     `/a/**/b` also matches `/a/b`. A glob sees neither host nor query. A regular expression is searched for in the
@@ -53,12 +53,15 @@ class Pattern:
             raise bad_input(subject, f"pattern {text!r} is no regular expression ({error})") from None
         return cls(text)
 
-    def matches(self, address: str, *, is_case_folded: bool = False) -> bool:
-        """Whether the pattern matches an absolute address in the spelling of its identity.
+    def holds_for(self, identity: str, *, is_case_folded: bool) -> bool:
+        """Whether the pattern matches an identity, with or without the slash at its end: the two are one page.
 
         Args:
             is_case_folded: identities have their paths in lower case, so the case of the pattern says nothing.
         """
+        return any(self._matches(spelling, is_case_folded) for spelling in spellings(identity))
+
+    def _matches(self, address: str, is_case_folded: bool) -> bool:
         compiled = _compiled(self.text, is_case_folded)
         if self.text.startswith("re:"):
             return compiled.search(address) is not None
@@ -81,18 +84,17 @@ class Patterns:
         self._has_others = len(globs) < len(patterns)
 
     def matching(self, identity: str) -> list[str]:
-        """Return the texts of the patterns that match an identity, with or without the slash at its end."""
+        """Return the texts of the patterns that hold for an identity."""
         path = _PATH.match(identity)
         if not self._has_others and path is not None and not any(
                 self._a_path.fullmatch(spelling) for spelling in (path[1] or "/", f"{path[1]}/")):
             return []
         return [pattern.text for pattern in self._patterns
-                if any(pattern.matches(spelling, is_case_folded=self._is_case_folded)
-                       for spelling in spellings(identity))]
+                if pattern.holds_for(identity, is_case_folded=self._is_case_folded)]
 
 
 def spellings(identity: str) -> tuple[str, ...]:
-    """Return an identity without and with the slash at its end that was folded: the two are one page."""
+    """Return an identity without and with the slash at its end that was folded."""
     path = _PATH_END.split(identity, maxsplit=1)[0]
     return (identity,) if path.endswith("/") else (identity, f"{path}/{identity[len(path):]}")
 

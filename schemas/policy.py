@@ -127,19 +127,20 @@ class Policy:
                 return f"{wanted} on {journey}", self.cells[wanted, journey]
         raise KeyError(row, journey)  # the policy's own table has every row
 
-    def matching_overrides(self, route: str) -> tuple[int, ...]:
-        """Return the indexes of the overrides that match a route."""
-        return tuple(i for i, override in enumerate(self.overrides) if override.pattern.matches(route))
+    def matching_overrides(self, route: str, *, is_case_folded: bool) -> tuple[int, ...]:
+        """Return the indexes of the overrides that hold for a route, by its identity."""
+        return tuple(i for i, override in enumerate(self.overrides)
+                     if override.pattern.holds_for(route, is_case_folded=is_case_folded))
 
-    def acceptance_of(self, route: str, outcome: OutcomeKind, now: str) -> Accepted | None:
+    def acceptance_of(self, route: str, outcome: OutcomeKind, now: str, *, is_case_folded: bool) -> Accepted | None:
         """Return the first entry that accepts the route in this outcome today, if one does."""
         return next((entry for entry in self.accepted if entry.outcome is outcome and not entry.is_expired(now)
-                     and entry.pattern.matches(route)), None)
+                     and entry.pattern.holds_for(route, is_case_folded=is_case_folded)), None)
 
-    def acceptance_for(self, route: str, now: str) -> Accepted | None:
+    def acceptance_for(self, route: str, now: str, *, is_case_folded: bool) -> Accepted | None:
         """Return the first entry in force for the route, in whatever outcome: what the plan writes beside it."""
-        return next((entry for entry in self.accepted if not entry.is_expired(now) and entry.pattern.matches(route)),
-                    None)
+        return next((entry for entry in self.accepted if not entry.is_expired(now)
+                     and entry.pattern.holds_for(route, is_case_folded=is_case_folded)), None)
 
 
 def default_policy() -> Policy:

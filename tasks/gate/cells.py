@@ -7,7 +7,7 @@ baseline (`regression`), matching suppressions (`suppressions`).
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import attrgetter
 
 from schemas.cells import IMPACT_ROWS, JOURNEYS, Action, Cell
@@ -61,7 +61,7 @@ def judge_sightings(
     rows = {row.task_id: (row.route, row.journey) for row in given.converged.outcomes}
     tags = {finding.rule: finding.tags for finding in given.converged.findings}
     tags |= {info.rule: info.tags for info in given.plan.header.engine.rules}
-    overrides = lru_cache(maxsize=None)(policy.matching_overrides)
+    overrides = lru_cache(maxsize=None)(partial(policy.matching_overrides, is_case_folded=given.is_case_folded))
     cells = lru_cache(maxsize=None)(policy.cell_for)
     left = {spot: change.new_count for spot, change in (changes or {}).items()}
     judged = []

@@ -38,7 +38,8 @@ def find_holes(given: GateInput) -> Holes:
     in_scope = tuple(row for row in given.converged.outcomes if row.outcome is not OutcomeKind.CARRIED)
     owed = [row for row in in_scope if is_owed(row)]
     accepted = {row.task_id: entry for row in owed
-                if (entry := given.policy.acceptance_of(row.route, row.outcome, given.now)) is not None}
+                if (entry := given.policy.acceptance_of(row.route, row.outcome, given.now,
+                                                        is_case_folded=given.is_case_folded)) is not None}
     rest = [row for row in owed if row.task_id not in accepted]
     return Holes(
         in_scope=in_scope, accepted=tuple((row, accepted[row.task_id]) for row in owed if row.task_id in accepted),

@@ -37,16 +37,14 @@ def judge_exclusions(given: GateInput) -> Iterable[Reason]:
 
 def newly_left_out(given: GateInput, baseline: Baseline) -> frozenset[str]:
     """Return the routes where elements were left out that the baseline has: a fault that is lost there is not fixed."""
-    is_case_folded = given.plan.header.identity.is_case_folded
     fresh = [one for one in given.plan.header.scan.exclude_elements if one.what not in baseline.exclude_elements]
     return frozenset(row.task_id for row in given.converged.outcomes for one in fresh
                      if one.selector in (row.excluded_by or ())
-                     and holds_for(one, row.route, is_case_folded=is_case_folded))
+                     and holds_for(one, row.route, is_case_folded=given.is_case_folded))
 
 
 def _count_routes(given: GateInput, exclusions: Iterable[Exclusion]) -> tuple[Counter[Exclusion], int]:
     """Count scanned routes by the exclusions that met something there, and all elements that were left out."""
-    is_case_folded = given.plan.header.identity.is_case_folded
     counts: Counter[Exclusion] = Counter()
     element_count = 0
     for row in given.converged.outcomes:
@@ -54,5 +52,5 @@ def _count_routes(given: GateInput, exclusions: Iterable[Exclusion]) -> tuple[Co
             continue
         element_count += row.excluded_count or 0
         counts.update(one for one in exclusions if one.selector in row.excluded_by
-                      and holds_for(one, row.route, is_case_folded=is_case_folded))
+                      and holds_for(one, row.route, is_case_folded=given.is_case_folded))
     return counts, element_count

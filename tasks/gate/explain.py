@@ -87,7 +87,7 @@ def _coverage(given: GateInput, row: Outcome) -> str:
     said = f"{row.outcome}, {row.reason}" + (f": {row.detail}" if row.detail else "")
     if not is_owed(row):
         return f"{said}. Covered."
-    entry = given.policy.acceptance_of(row.route, row.outcome, given.now)
+    entry = given.policy.acceptance_of(row.route, row.outcome, given.now, is_case_folded=given.is_case_folded)
     if entry is not None:
         return f"{said}. Accepted until {entry.until}: {entry.reason} ({entry.owner})."
     return f"{said}. Not covered: the run is incomplete. {row.how_to_fix or ''}".rstrip()

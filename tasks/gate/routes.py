@@ -26,7 +26,7 @@ def judge_routes(given: GateInput, holes: Holes) -> list[Reason]:
     """Find everything about routes that makes the run incomplete, or is to be said of it."""
     checks: tuple[Callable[[GateInput, Holes], Iterable[Reason]], ...] = (
         _check_identity, _check_never_made, _check_unsettled, _check_untested, _check_quarantine, _check_carried,
-        _check_not_applicable, _check_size, _check_anything_scanned, _check_acceptances)
+        _check_not_applicable, _check_size, _check_anything_scanned, _check_acceptances, _check_overrides)
     return [reason for check in checks for reason in check(given, holes)]
 
 
@@ -152,6 +152,15 @@ def _check_acceptances(given: GateInput, holes: Holes) -> Iterable[Reason]:
     if unused:
         yield warn("unused_acceptances", f"entries of `accepted` that match no broken route: {len(unused)}; take them "
                    "out.", map(_entry_text, unused))
+
+
+def _check_overrides(given: GateInput, _: Holes) -> Iterable[Reason]:
+    unused = [one.pattern.text for one in given.policy.overrides
+              if not any(one.pattern.holds_for(row.route, is_case_folded=given.is_case_folded)
+                         for row in given.plan.routes)]
+    if unused:
+        yield warn("unused_overrides", f"`overrides` of the policy that match no route: {len(unused)}; correct them or "
+                   "take them out.", unused)
 
 
 def _entry_text(entry: Accepted) -> str:

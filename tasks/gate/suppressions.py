@@ -4,8 +4,9 @@ Here: matching by rule, route and target. Not here: the decision on what is left
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,7 +31,9 @@ class Suppressed:
     by_finding: dict[tuple[str, bool], set[int]] = field(default_factory=lambda: defaultdict(set))
 
     def add(self, key: SightingKey, count: int, entries: Sequence[int]) -> None:
-        """Count occurrences under the first entry that matches them; the others are not unused for it."""
+        """Count occurrences under the first entry that matches them, if any; the others are not unused for it."""
+        if not entries:
+            return
         self.by_sighting[key] += count
         self.applied[entries[0]] += count
         self.matched.update(entries)
@@ -39,20 +42,20 @@ class Suppressed:
 
 def apply_suppressions(given: GateInput) -> Suppressed:
     """Match every occurrence with the suppressions in force."""
-    routes = {row.task_id: row.route for row in given.plan.routes}
     by_rule: dict[str, list[int]] = defaultdict(list)
     for index, entry in enumerate(given.suppressions):
         if not entry.is_expired(given.now):
             by_rule[entry.rule].append(index)
     with_selector = {rule for rule, indexes in by_rule.items()
                      if any(given.suppressions[index].selector is not None for index in indexes)}
+    entries_on = _finder_of_entries(given, by_rule)
     suppressed = Suppressed()
     for sighting in given.converged.sightings:
         if sighting.rule in by_rule and sighting.rule not in with_selector:
-            _match(suppressed, given.suppressions, by_rule[sighting.rule], routes, _key_of(sighting), sighting.count)
+            suppressed.add(_key_of(sighting), sighting.count, entries_on(sighting.rule, sighting.task_id))
     for key, rule, target, text in _occurrences_of(given.converged.occurrences, with_selector):
-        indexes = [i for i in by_rule[rule] if given.suppressions[i].matches_target(target, text)]
-        _match(suppressed, given.suppressions, indexes, routes, key, 1)
+        suppressed.add(key, 1, [index for index in entries_on(rule, key[2])
+                                if given.suppressions[index].matches_target(target, text)])
     return suppressed
 
 
@@ -86,14 +89,24 @@ def _careless(code: str, entries: Sequence[Suppression], how: str, text: str) ->
 
 def _is_too_wide(entry: Suppression, given: GateInput) -> bool:
     routes = given.plan.routes
-    return entry.selector is None and len(routes) > 1 and all(entry.route.matches(row.route) for row in routes)
+    return entry.selector is None and len(routes) > 1 and all(
+        entry.route.holds_for(row.route, is_case_folded=given.is_case_folded) for row in routes)
 
 
-def _match(suppressed: Suppressed, entries: Sequence[Suppression], indexes: Sequence[int], routes: dict[str, str],
-           key: SightingKey, count: int) -> None:
-    matching = [index for index in indexes if key[2] in routes and entries[index].route.matches(routes[key[2]])]
-    if matching:
-        suppressed.add(key, count, matching)
+def _finder_of_entries(
+    given: GateInput, by_rule: Mapping[str, Sequence[int]]
+) -> Callable[[str, str], tuple[int, ...]]:
+    """Make the function that finds the suppressions of a rule which hold for a route of the plan, by its `task_id`."""
+    routes = {row.task_id: row.route for row in given.plan.routes}
+
+    @lru_cache(maxsize=4096)  # the occurrences of a page come together
+    def entries_on(rule: str, task_id: str) -> tuple[int, ...]:
+        if task_id not in routes:
+            return ()
+        return tuple(index for index in by_rule[rule] if given.suppressions[index].route.holds_for(
+            routes[task_id], is_case_folded=given.is_case_folded))
+
+    return entries_on
 
 
 def _key_of(sighting: Sighting) -> SightingKey:

@@ -20,7 +20,7 @@ from importlib.metadata import version
 from schemas.errors import AuditError, ContractError, bad_input
 from schemas.layout import EstateLayout
 from schemas.outcome import OutcomeKind
-from schemas.pattern import Pattern
+from schemas.pattern import Pattern, Patterns
 from schemas.plan import Plan, PlannedRoute
 from schemas.receipt import EndedBy, Receipt
 from tasks.commit import Shelf, attempt_number, write_receipt
@@ -92,7 +92,7 @@ async def scan_shard(order: ShardOrder, secret_values: Mapping[str, str]) -> int
     for warning in ledger.warnings:
         LOG.warning("%s", warning)
     check_same_browser(ledger.browser_versions, build)
-    rescanned = _rescanned(routes, order.rescan)
+    rescanned = _rescanned(routes, order.rescan, is_case_folded=plan.header.identity.is_case_folded)
     work = decide_work(routes, ledger.committed, ledger.dead_letters, ledger.deaths, rescanned)
     access = access_for(plan, work, secret_values)
     emit("started", {"open": len(work.together) + len(work.alone) + len(work.crashed), "routes": len(routes),
@@ -169,9 +169,11 @@ def _report(receipt: Receipt, routes: tuple[PlannedRoute, ...], kinds: Mapping[s
     return EXIT_UNSETTLED if unsettled else EXIT_SETTLED
 
 
-def _rescanned(routes: tuple[PlannedRoute, ...], patterns: tuple[str, ...]) -> frozenset[str]:
-    parsed = [Pattern.parse(text, "--rescan") for text in patterns]
-    return frozenset(route.task_id for route in routes if any(pattern.matches(route.url) for pattern in parsed))
+def _rescanned(
+    routes: tuple[PlannedRoute, ...], patterns: tuple[str, ...], *, is_case_folded: bool
+) -> frozenset[str]:
+    known = Patterns([Pattern.parse(text, "--rescan") for text in patterns], is_case_folded=is_case_folded)
+    return frozenset(route.task_id for route in routes if known.matching(route.route))
 
 
 def _read_secrets() -> dict[str, str]:

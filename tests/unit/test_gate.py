@@ -93,6 +93,13 @@ def test_an_override_holds_for_its_routes_only():
     assert verdict_of(occurrence(A), policy=lax).kind == "passed"
 
 
+def test_an_override_that_matches_no_route_is_told():
+    overrides = [{"pattern": pattern, "cells": {"critical": "warn"}} for pattern in ("glob:/b/", "glob:/typo", "re:/C")]
+    verdict = verdict_of(policy={"overrides": overrides})
+    assert [(reason.code, reason.examples) for reason in verdict.warnings] == [
+        ("unused_overrides", ("glob:/typo", "re:/C"))]
+
+
 def test_the_inherited_journey_judges():
     """A primary address that leads to a secondary page makes the page's faults primary."""
     rows = [outcome(A, "redirected", redirected_to=B.task_id), outcome(B)]

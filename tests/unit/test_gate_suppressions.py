@@ -3,6 +3,7 @@
 import pytest
 
 from schemas.policy import parse_policy
+from schemas.settings import IdentitySwitches
 from schemas.suppression import parse_suppressions
 from tasks.gate import decide_verdict, make_baseline
 from tests.small_estate import evidence_of, judge_of, occurrence, outcome, plan_of, route
@@ -67,6 +68,18 @@ def test_careless_suppressions_are_told_as_the_policy_says(changes, now, code, h
 def test_a_selector_or_a_page_left_out_is_not_too_wide():
     for entry in (ENTRY | {"route": "re:.*", "selector": "img"}, ENTRY):
         assert "wide_suppressions" not in codes(verdict_of([entry], occurrence(A)))
+
+
+@pytest.mark.parametrize(("pattern", "path_case"), [("glob:/A", "fold"), ("glob:/a/", "keep")])
+def test_a_suppression_holds_where_an_exclusion_would(pattern, path_case):
+    plan = plan_of(A, B, identity=IdentitySwitches(path_case=path_case))
+    entries = parse_suppressions({"suppressions": [
+        ENTRY | {"route": pattern}, ENTRY | {"rule": "region", "route": pattern, "selector": "div"},
+        ENTRY | {"rule": "list", "route": "re:^HTTPS:" if path_case == "fold" else "re:/$"}]}, "s", None)
+    evidence = evidence_of(plan, [outcome(A), outcome(B)], [occurrence(A), occurrence(A, "region", "div")])
+    verdict = decide_verdict(judge_of(plan, evidence, suppressions=entries))
+    assert [use.applied_count for use in verdict.suppressions] == [1, 1, 0]
+    assert "wide_suppressions" in codes(verdict)
 
 
 def test_an_expired_suppression_does_not_apply():

@@ -1,13 +1,17 @@
 """Policies: what a user may write, what it means, and what is refused with a way out."""
 
 from datetime import date
+from functools import partial
 
 import pytest
 
+from schemas.address import identity_of
 from schemas.cells import Action, Cell
 from schemas.errors import ContractError
 from schemas.outcome import OutcomeKind
+from schemas.pattern import Pattern, Patterns
 from schemas.policy import default_policy, parse_policy
+from schemas.settings import IdentitySwitches
 from schemas.standard import is_needed, tags_of
 
 RULES = ("image-alt", "color-contrast", "region")
@@ -132,10 +136,30 @@ def test_an_acceptance_holds_through_its_last_day(now, accepts):
     policy = policy_of({"accepted": [{"pattern": "glob:/old/**", "outcome": "http_error", "reason": "r", "owner": "o",
                                       "until": "2027-01-31"}]})
     address = "https://e.test/old/x"
-    assert (policy.acceptance_of(address, OutcomeKind.HTTP_ERROR, now) is not None) is accepts
-    assert (policy.acceptance_for(address, now) is not None) is accepts
-    assert policy.acceptance_of(address, OutcomeKind.TIMED_OUT, now) is None
-    assert policy.acceptance_of("https://e.test/new", OutcomeKind.HTTP_ERROR, now) is None
+    of = partial(policy.acceptance_of, now=now, is_case_folded=False)
+    assert (of(address, OutcomeKind.HTTP_ERROR) is not None) is accepts
+    assert (policy.acceptance_for(address, now, is_case_folded=False) is not None) is accepts
+    assert of(address, OutcomeKind.TIMED_OUT) is None
+    assert of("https://e.test/new", OutcomeKind.HTTP_ERROR) is None
+
+
+@pytest.mark.parametrize(("pattern", "written", "switches"), [
+    ("glob:/Checkout/**", "https://e.test/Checkout/Pay", IdentitySwitches(path_case="fold")),
+    ("glob:/shop/", "https://e.test/shop/", IdentitySwitches()),
+    ("glob:/blog/*/", "https://e.test/blog/Ü/", IdentitySwitches()),
+    ("glob:/café", "https://e.test/café", IdentitySwitches()),
+    ("re:/shop/$", "https://e.test/shop/", IdentitySwitches()),
+])
+def test_a_pattern_of_the_policy_holds_where_an_exclusion_would(pattern, written, switches):
+    policy = policy_of({
+        "accepted": [{"pattern": pattern, "outcome": "http_error", "reason": "r", "owner": "o", "until": "2099-01-01"}],
+        "overrides": [{"pattern": pattern, "cells": {"critical": "warn"}}]})
+    identity, is_case_folded = identity_of(written, switches), switches.is_case_folded
+    assert Patterns([Pattern(pattern)], is_case_folded=is_case_folded).matching(identity) == [pattern]
+    assert policy.matching_overrides(identity, is_case_folded=is_case_folded) == (0,)
+    assert policy.acceptance_for(identity, "2026-11-30", is_case_folded=is_case_folded) == policy.accepted[0]
+    assert policy.acceptance_of(identity, OutcomeKind.HTTP_ERROR, "2026-11-30",
+                                is_case_folded=is_case_folded) == policy.accepted[0]
 
 
 def test_which_cell_judges():
@@ -149,7 +173,8 @@ def test_which_cell_judges():
              ("violation", "region", "critical", "/shop/cart"), ("violation", "region", None, "/"),
              ("needs_review", "image-alt", "critical", "/shop/cart"), ("best_practice", "region", "minor", "/"),
              ("best_practice", "image-alt", "minor", "/")]
-    found = [policy.cell_for(kind, rule, impact, "primary", policy.matching_overrides("https://e.test" + path))
+    overrides = partial(policy.matching_overrides, is_case_folded=False)
+    found = [policy.cell_for(kind, rule, impact, "primary", overrides("https://e.test" + path))
              for kind, rule, impact, path in asked]
     assert [(name, cell.action.value) for name, cell in found] == [
         ("rule image-alt on primary", "warn"), ("rule image-alt on primary, glob:/shop/**", "block"),
