@@ -108,7 +108,7 @@ def scan(
 ) -> int:
     """Scan one shard of a planned run: a leg of a CI matrix. Exits 0 when it is settled, 2 when it is not."""
     _set_flags(store=store, in_flight=in_flight, shards_at_once=1)
-    from flows.journey import scan_planned_shard
+    from flows.leg import scan_planned_shard
 
     with _sample_of(run_id):
         return scan_planned_shard(run_id, shard, tuple(rescan or ()))

@@ -16,17 +16,18 @@ from flows.judging import check_not_pruned, gate_input, gather_run, lasting_faul
 from flows.progress import in_words, listener
 from flows.report_run import folded_material, write_report
 from flows.request import AuditRequest
-from flows.runs import RunRef, check_same_files, check_same_run, find_run, last_full_run, ref_of
+from flows.runs import RunRef, check_same_files, check_same_run, find_run, last_full_run
 from flows.settings import capacity_of, settings_in_force
 from schemas.baseline import usable_baseline
-from schemas.errors import ContractError, TransientError, bad_input
+from schemas.errors import ContractError
 from schemas.layout import EstateLayout, id_offence
 from schemas.plan import Plan
 from schemas.plural import plural
+from schemas.rescan import check_rescan, parse_rescan
 from schemas.settings import Settings
-from schemas.verdict import ExitCode, Verdict
+from schemas.verdict import Verdict
 from tasks.commit import Shelf
-from tasks.freeze import read_header, write_plan
+from tasks.freeze import read_header, read_plan, write_plan
 from tasks.gate import decide_verdict
 from tasks.learn import fold_timings, samples_of, timing_rows
 from tasks.load import environment_warnings
@@ -93,6 +94,7 @@ def plan_run(
     Raises:
         ContractError: bad input of any kind; nothing was written.
     """
+    rescan = parse_rescan(request.rescan)
     settings, _ = settings_in_force()
     now = utc_now()
     offence = id_offence(run_id, "run id")
@@ -107,6 +109,7 @@ def plan_run(
         if browser:
             check_access(plan.routes, Credentials(os.environ), settings.secret_blocks)
             check_selectors(browser, header.scan)
+        check_rescan(rescan, plan)
         store.check_writable()
         write_plan(store, ref.layout, plan, snapshot)
         for warning in environment_warnings(os.environ):
@@ -116,6 +119,8 @@ def plan_run(
         header, ref = read_header(store, found), RunRef(settings.store, found.estate, run_id)
         check_same_run(request, settings_in_force(source=header.source_settings)[0], header)
         check_not_pruned(store, found)
+        if rescan:
+            check_rescan(rescan, read_plan(store, found))
         if is_first_look:
             check_same_files(request, store, found)
     listener().planned(header, capacity_of(settings).shards_at_once)
@@ -220,31 +225,3 @@ def budget_left_ms(run: PlannedRun, now: str) -> int | None:
         return None
     spent = datetime.fromisoformat(now) - datetime.fromisoformat(run.started_at)
     return max(1, run.run_budget_ms - round(spent.total_seconds() * 1000))
-
-
-
-def scan_planned_shard(run_id: str, shard_index: int, rescan: tuple[str, ...] = ()) -> int:
-    """Scan one shard of a planned run as a leg of a CI matrix does; a process that died is started again.
-
-    Returns:
-        0 when the shard is settled, else 2.
-
-    Raises:
-        ContractError: no such run or shard, or the shard refused.
-    """
-    settings, _ = settings_in_force()
-    ref = ref_of(run_id)
-    header = read_header(Store(ref.store), ref.layout)
-    if not 0 <= shard_index < header.shard_count:
-        raise bad_input(f"shard {shard_index}", "is not in the plan", f"0 to {header.shard_count - 1}")
-    now = utc_now()
-    run = PlannedRun(ref, header.plan_id, (), f"leg-{now}", now, settings.run_budget_ms, rescan)
-    listener().planned(header, 1)
-    for attempts_left in range(settings.shard_retries, -1, -1):
-        try:
-            return ExitCode.PASSED if scan_shard_of(run, shard_index).is_settled else ExitCode.INCOMPLETE
-        except TransientError as error:
-            listener().stage(str(error))
-            if attempts_left == 0:
-                raise
-    return ExitCode.INCOMPLETE

@@ -20,9 +20,9 @@ from importlib.metadata import version
 from schemas.errors import AuditError, ContractError, bad_input
 from schemas.layout import EstateLayout
 from schemas.outcome import OutcomeKind
-from schemas.pattern import Pattern, Patterns
 from schemas.plan import Plan, PlannedRoute
 from schemas.receipt import EndedBy, Receipt
+from schemas.rescan import parse_rescan, rescanned
 from tasks.commit import Shelf, attempt_number, write_receipt
 from tasks.freeze import read_plan
 from tasks.scan.access import Access
@@ -92,8 +92,8 @@ async def scan_shard(order: ShardOrder, secret_values: Mapping[str, str]) -> int
     for warning in ledger.warnings:
         LOG.warning("%s", warning)
     check_same_browser(ledger.browser_versions, build)
-    rescanned = _rescanned(routes, order.rescan, is_case_folded=plan.header.identity.is_case_folded)
-    work = decide_work(routes, ledger.committed, ledger.dead_letters, ledger.deaths, rescanned)
+    again = rescanned(routes, parse_rescan(order.rescan), is_case_folded=plan.header.identity.is_case_folded)
+    work = decide_work(routes, ledger.committed, ledger.dead_letters, ledger.deaths, again)
     access = access_for(plan, work, secret_values)
     emit("started", {"open": len(work.together) + len(work.alone) + len(work.crashed), "routes": len(routes),
                      "longest_deadline_ms": max(route.deadline_ms for route in routes)})
@@ -102,7 +102,7 @@ async def scan_shard(order: ShardOrder, secret_values: Mapping[str, str]) -> int
                       build.version)
 
     def leave_receipt(ended_by: EndedBy, launch_count: int) -> int:
-        kinds = {task_id: row.outcome for task_id, row in ledger.committed.items() if task_id not in rescanned}
+        kinds = {task_id: row.outcome for task_id, row in ledger.committed.items() if task_id not in again}
         kinds |= {task_id: outcome.outcome for task_id, outcome in partial.outcomes.items()}
         receipt = Receipt(
             plan_id=plan.header.plan_id, run_id=order.run_id, shard_index=order.shard_index,
@@ -167,13 +167,6 @@ def _report(receipt: Receipt, routes: tuple[PlannedRoute, ...], kinds: Mapping[s
     emit("summary", {"ended_by": receipt.ended_by, "counts": counts, "planned_ms": receipt.planned_ms,
                      "actual_ms": receipt.actual_ms, "unsettled": unsettled})
     return EXIT_UNSETTLED if unsettled else EXIT_SETTLED
-
-
-def _rescanned(
-    routes: tuple[PlannedRoute, ...], patterns: tuple[str, ...], *, is_case_folded: bool
-) -> frozenset[str]:
-    known = Patterns([Pattern.parse(text, "--rescan") for text in patterns], is_case_folded=is_case_folded)
-    return frozenset(route.task_id for route in routes if known.matching(route.route))
 
 
 def _read_secrets() -> dict[str, str]:

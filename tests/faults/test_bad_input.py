@@ -77,6 +77,11 @@ def test_a_bad_policy_is_told_by_place(fanfold, tmp_path, text, fragments):
     assert (code, is_touched, [f for f in fragments if f not in said]) == (ExitCode.BAD_INPUT, False, []), said
 
 
+def test_a_pattern_to_rescan_is_told_before_anything_is_read(fanfold):
+    code, said, is_touched = fanfold("audit", "no-such-file.json", "--rescan", "/x")
+    assert (code, is_touched, "names no language" in said) == (ExitCode.BAD_INPUT, False, True), said
+
+
 def test_faults_of_several_files_are_told_together(fanfold, tmp_path):
     written(tmp_path, "level: AAAA", "policy.yaml")
     written(tmp_path, "{", "baseline.json")

@@ -15,6 +15,7 @@ from flows.terminal import for_terminal
 from schemas.errors import ContractError, IntegrityError, TransientError
 from schemas.verdict import ExitCode, VerdictKind
 from tasks.commit import Shelf, attempt_number
+from tasks.freeze import read_header
 from tasks.scan import watch
 from tests.site import FAULT, page, small_site
 
@@ -165,6 +166,20 @@ def test_a_pattern_with_control_characters_is_refused(tmp_path, monkeypatch, cap
     assert exit_code_of(["plan", "m.json"]) in (ExitCode.BAD_INPUT, ExitCode.PASSED)
     said = capsys.readouterr()
     assert "\x1b" not in said.err + said.out
+
+
+@pytest.mark.parametrize("pattern", ["/p01", "glob:/typo"])
+def test_a_typo_in_rescan_touches_nothing(whole, pattern):
+    """The verdict that is there stands; a shard would refuse, and the fold make an incomplete run of it."""
+    site, legs, _ = whole
+    verdict = legs.run.ref.layout.file("verdict.json")
+    before, asked = legs.store.read(verdict), len(site.log)
+    source = read_header(legs.store, legs.run.ref.layout).source
+    request = AuditRequest(source=source, run_id="r1", rescan=[pattern])
+    with pytest.raises(ContractError, match="--rescan: pattern"):
+        plan_run(request, "r1", "r1-flow-2")
+    assert exit_code_of(["scan", "--plan", "r1", "--shard", "0", "--rescan", pattern]) == ExitCode.BAD_INPUT
+    assert (legs.store.read(verdict), len(site.log)) == (before, asked)
 
 
 def test_findings_of_a_page_with_a_fault_stay(start):
