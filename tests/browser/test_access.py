@@ -120,6 +120,22 @@ def test_a_check_that_cannot_be_asked_is_no_refusal(site: Site, scanner: Scanner
         scanner.run(prove_signed_in(scanner.browser, QUICK, Access("staff", check=broken)))
 
 
+@pytest.mark.parametrize(("answer", "said"), [
+    (html("busy", status=503), "answers with status 503"),
+    (html("slow down", status=429), "answers with status 429"),
+    (html('<p id="name">you</p>', wait_s=5.0), "has not loaded within 0.4 s"),
+])
+def test_a_check_page_that_is_slow_or_in_trouble_says_nothing_of_the_profile(
+    site: Site, scanner: Scanner, monkeypatch: pytest.MonkeyPatch, answer: Answer, said: str
+) -> None:
+    monkeypatch.setattr("tasks.scan.sign_in.LOAD_MS", 400.0)
+    monkeypatch.setattr("tasks.scan.sign_in.LOOK_MS", 400.0)
+    check = SignInCheck(site.put("/account", answer), "#name")
+    with pytest.raises(TransientError) as caught:
+        scanner.run(prove_signed_in(scanner.browser, QUICK, Access("staff", check=check)))
+    assert str(caught.value) == f"auth profile staff: its check page {check.url} {said}"
+
+
 def test_a_route_with_a_secret_is_found_again_at_its_real_address() -> None:
     """The plan has the name, the browser the value: it is one route, not a redirect to somewhere else."""
     secret, plain = planned("https://e.test/a?token={{secret:T}}&b=1"), planned("https://e.test/a?b=1")
