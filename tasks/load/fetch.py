@@ -73,7 +73,7 @@ class HttpFetch:
             answer = self._in_time(address, rule.is_own_host(address))
             if answer.location is None:
                 return answer.body
-            address = urljoin(address, answer.location)
+            address = _led_to(address, answer.location)
         raise SourceError(f"is redirected more than {REDIRECT_LIMIT} times")
 
     def _in_time(self, address: str, is_own: bool) -> "_Answer":
@@ -127,6 +127,13 @@ class HttpFetch:
 class _Answer:
     body: bytes
     location: str | None = None
+
+
+def _led_to(address: str, location: str) -> str:
+    try:
+        return urljoin(address, location)
+    except ValueError:
+        raise SourceError("is redirected to what is no address") from None
 
 
 def _answer(

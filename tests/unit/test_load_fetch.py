@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import ContractError
+from schemas.manifest import SourceFailure
 from schemas.settings import ScanSettings, Settings, SourceSettings
 from tasks.load import load_manifest
 from tasks.load.content import Limits, SourceError
@@ -112,6 +113,7 @@ def test_gzip_is_told_by_its_bytes_whatever_names_and_headers_say() -> None:  # 
     (reply(Content_Length="90"), "is cut off: 35 bytes are missing (IncompleteRead)"),
     (reply(302, Location="http://localhost:1/"), "is on another host (localhost:1)"),
     (reply(302, Location="file:///etc/passwd"), "is no address that can be fetched"),
+    (reply(302, Location="http://[bad/"), "is redirected to what is no address"),
     (reply(302, Location="/a"), "is redirected more than 5 times"),
     (reply(302), "answers with status 302 Found"),
     (reply(body=b"x" * 2_000), "has more than 1000 bytes"),
@@ -139,6 +141,16 @@ def test_a_root_that_fails_is_bad_input_with_its_status() -> None:
     with serve({"/s.xml": reply(401)}) as site, pytest.raises(ContractError) as caught:
         load(f"{site.base}/s.xml")
     assert str(caught.value) == f"{site.base}/s.xml: answers with status 401 Unauthorized; expected status 200"
+
+
+def test_a_child_with_a_malformed_redirect_is_one_failure_among_its_siblings() -> None:
+    answers: dict[str, Answer] = {"/good.xml": reply(), "/bad.xml": reply(302, Location="http://[bad/")}
+    with serve(answers) as site:
+        children = "".join(f"<sitemap><loc>{site.base}{path}</loc></sitemap>" for path in ("/bad.xml", "/good.xml"))
+        answers["/s.xml"] = reply(body=f"<sitemapindex>{children}</sitemapindex>".encode())
+        manifest = load_manifest(f"{site.base}/s.xml", Settings())
+        failures = (SourceFailure(f"{site.base}/bad.xml", "is redirected to what is no address"),)
+    assert (tuple(entry.url for entry in manifest.entries), manifest.failures) == (("https://e.test/a",), failures)
 
 
 def test_a_passing_failure_is_tried_again_once() -> None:
