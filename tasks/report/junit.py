@@ -1,8 +1,9 @@
 """The verdict as JUnit XML, for CI systems that show tests.
 
 Here: which case is what. A route without a scan is an error where it makes the run incomplete, skipped where the policy
-lets it pass, and never a test that passed. A finding is a failure where it blocks, else skipped. So a CI system that
-counts failures and errors says what the exit code says. Not here: the whole data.
+lets it pass, and never a test that passed. A finding is a failure where it blocks, else skipped. `verdict` fails
+whatever it is that blocks: a finding, one beyond those shown, an expired suppression. So a CI system that counts
+failures and errors says what the exit code says. Not here: the whole data.
 """
 
 import xml.etree.ElementTree as ET
@@ -13,7 +14,7 @@ from schemas.finding import Decision, Finding
 from schemas.outcome import Outcome
 from schemas.plural import plural
 from schemas.report_material import ReportMaterial
-from schemas.verdict import VerdictKind
+from schemas.verdict import Reason, VerdictKind, Weight
 from tasks.report.facts import owed_routes
 from tasks.report.inert import cut_text, xml_text
 
@@ -47,6 +48,7 @@ def junit_xml(material: ReportMaterial) -> bytes:
                       *(_route_case(row, is_incomplete) for row in owed[:SHOWN_CASES])], len(owed)),
         ("findings", [_finding_case(finding, verdict.is_report_only) for finding in findings[:SHOWN_CASES]],
          len(findings)),
+        ("verdict", [_verdict_case(material)], 1),
     )
     for number, (name, cases, whole) in enumerate(suites):
         root.append(_suite(number, name, cases, material, _cut_note(name, whole)))
@@ -111,12 +113,26 @@ def _coverage_case(material: ReportMaterial, owed: Sequence[Outcome]) -> Case:
     verdict = material.verdict
     if verdict.kind is not VerdictKind.INCOMPLETE:
         return Case("coverage", "fanfold.coverage")
-    reasons = [f"{reason.code}: {reason.text}" for reason in verdict.reasons if reason.decision == "incomplete"]
+    reasons = _reasons(verdict.reasons, Weight.INCOMPLETE)
     routes = [f"{row.outcome.value} ({row.reason}): {cut_text(row.route, MESSAGE_CHARACTERS)}"
               for row in owed[:LISTED_ROUTES]]
     more = [f"… and {len(owed) - LISTED_ROUTES} more"] if len(owed) > LISTED_ROUTES else []
     return Case("coverage", "fanfold.coverage", "error", "incomplete", material.first_line,
                 "\n".join([*reasons, *routes, *more]))
+
+
+def _verdict_case(material: ReportMaterial) -> Case:
+    """The case `verdict`: a failure where anything blocks, with every reason."""
+    verdict = material.verdict
+    if blocking := _reasons(verdict.reasons, Weight.BLOCK):
+        return Case("verdict", "fanfold.verdict", "failure", "blocked", material.first_line, "\n".join(blocking))
+    if would_block := _reasons(verdict.warnings, Weight.WOULD_BLOCK):
+        return Case("verdict", "fanfold.verdict", "skipped", "", material.first_line, "\n".join(would_block))
+    return Case("verdict", "fanfold.verdict")
+
+
+def _reasons(reasons: Sequence[Reason], weight: Weight) -> list[str]:
+    return [f"{reason.code}: {reason.text}" for reason in reasons if reason.decision is weight]
 
 
 def _route_case(row: Outcome, is_incomplete: bool) -> Case:

@@ -17,6 +17,7 @@ from schemas.finding import Decision
 from schemas.plural import plural
 from schemas.policy import parse_policy
 from schemas.report_material import ReportMaterial
+from schemas.suppression import parse_suppressions
 from tasks.report import csv_table, junit, render_report, sarif
 from tasks.report.facts import owed_routes
 from tests.small_estate import evidence_of, outcome, plan_of, route
@@ -104,6 +105,26 @@ def test_junit_is_green_where_the_policy_only_reports():
     assert material.verdict.exit_code == 0
     assert ("skipped", "would block: critical violation: Say it (2 routes, 3 occurrences)") in marks_of(material)
     assert {tag for tag, _ in marks_of(material)} == {"skipped"}
+
+
+def test_junit_is_red_where_something_else_than_a_finding_blocks():
+    page = route("/")
+    plan = plan_of(page)
+    suppressions = parse_suppressions({"suppressions": [{
+        "rule": "region", "route": "glob:/", "reason": "redesign", "owner": "web", "expires": "2001-01-31"}]},
+        "suppressions.yaml", None)
+    given = {"suppressions": suppressions,
+             "policy": parse_policy({"suppressions": {"expired": "block"}}, "policy.yaml", None)}
+    material = material_of(plan, evidence_of(plan, [outcome(page)]), **given)
+    assert (material.verdict.exit_code, material.verdict.finding_count) == (1, 0)
+    assert marks_of(material) == [("failure", material.first_line)]
+    (failure,) = suites_of(material)["fanfold.verdict"].iter("failure")
+    assert failure.text.startswith("expired_suppressions: ")
+
+
+def test_junit_is_red_where_what_blocks_is_not_shown(monkeypatch):
+    monkeypatch.setattr(junit, "SHOWN_CASES", 0)
+    assert [tag for tag, _ in marks_of(calm_material())] == ["failure"]
 
 
 def test_junit_says_used_and_allowed():
