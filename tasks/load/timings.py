@@ -7,7 +7,7 @@ history that the store keeps itself.
 import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -18,6 +18,7 @@ from tasks.load.content import Kind, Limits, SourceError, kind_of, text_of, unpa
 from tasks.load.json_manifest import parse_json
 from tasks.store import read_source
 
+Part = TypeVar("Part")
 EXPECTED = "seconds by route as JSON, or the rows of timings.parquet as JSON or Parquet"
 
 
@@ -75,7 +76,8 @@ def _from_plain(document: Any, source: str) -> LoadedTimings:
 def _from_rows(rows: list[Any], source: str) -> LoadedTimings:
     name = _schema_of(rows[0] if rows and isinstance(rows[0], dict) else {}, source)
     sound = [row for row in rows if is_valid(name, row)]
-    return _loaded(name, table_of(name, sound).to_pylist(), len(rows) - len(sound), source)
+    found = _rows_held(sound, lambda some: table_of(name, some).to_pylist())
+    return _loaded(name, found, len(rows) - len(found), source)
 
 
 def _from_table(table: pa.Table, source: str) -> LoadedTimings:
@@ -90,8 +92,18 @@ def _from_table(table: pa.Table, source: str) -> LoadedTimings:
         fault = f"has a column of another type ({str(error).splitlines()[0][:200]})"
         raise ContractError([Offence(source, fault, "the types of timings.parquet")]) from None
     faults = faults_in(name, table)
-    rows = [row for index, row in enumerate(table.to_pylist()) if index not in faults]
-    return _loaded(name, rows, len(faults), source)
+    found = _rows_held([index for index in range(table.num_rows) if index not in faults],
+                       lambda some: table.take(some).to_pylist())
+    return _loaded(name, found, table.num_rows - len(found), source)
+
+
+def _rows_held(given: list[Part], read: Callable[[list[Part]], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Read rows by way of Arrow, without those that keep their schema and yet no column or no Python value can hold."""
+    try:
+        return read(given)
+    except (pa.ArrowException, ValueError, OverflowError):
+        half = len(given) // 2
+        return _rows_held(given[:half], read) + _rows_held(given[half:], read) if half else []
 
 
 def _loaded(name: str, rows: list[dict[str, Any]], bad_count: int, source: str) -> LoadedTimings:

@@ -65,6 +65,24 @@ def test_malformed_rows_are_left_out_and_counted() -> None:
         assert loaded.warnings == (f"t: {count} malformed rows left out.",)
 
 
+@pytest.mark.parametrize("change", [
+    {"ended_at": "2027-01-31t08:00:00Z"}, {"ended_at": "2027-01-31T08:00:00.123456789Z"}, {"scan_ms": 10**30},
+    {"burned_ms": 1e30}, {"route": "\ud800"}, {"run_date": "0000-01-01"}])
+def test_a_row_that_no_column_can_hold_is_left_out(change: dict[str, object]) -> None:
+    good = {**RUN, **sample_rows(SAMPLES)[0]}
+    loaded = load([good, {**good, **change}, good])
+    assert [record_of(Sample, row) for row in loaded.samples] == [SAMPLE, SAMPLE]
+    assert loaded.warnings == ("t: 1 malformed row left out.",)
+
+
+def test_a_stored_time_that_is_in_no_calendar_is_left_out() -> None:
+    table = table_of("sample", [{**RUN, **sample_rows(SAMPLES)[0]}] * 2)
+    times = pa.array([0, 10**15], pa.timestamp("ms", tz="UTC"))
+    loaded = load(parquet(table.set_column(table.column_names.index("ended_at"), "ended_at", times)))
+    assert [row["ended_at"].isoformat() for row in loaded.samples] == ["1970-01-01T00:00:00+00:00"]
+    assert loaded.warnings == ("t: 1 malformed row left out.",)
+
+
 @pytest.mark.parametrize(("document", "fault"), [
     (b"", "is empty"), (b"https://a.test/ 5\n", "is text"), (b"PAR1nonsense", "is no Parquet file that can be read"),
     (b"[{]", "is no JSON"), ([], "holds no timing history"), ([{"a": 1}], "holds no timing history"),
