@@ -17,7 +17,7 @@ from schemas.route import Journey, RouteKey
 from schemas.verdict import Reason, Weight
 from tasks.gate.coverage import Holes
 
-ROUNDING = 1e-9  # 80 % of an estate is not a whole number in binary
+ROUNDING = 1e-9  # 29 % of 100 routes is less than 29 in binary
 incomplete = partial(Reason.of, Weight.INCOMPLETE)
 warn = partial(Reason.of, Weight.WARN)
 
@@ -99,7 +99,7 @@ def _check_carried(given: GateInput, _: Holes) -> Iterable[Reason]:
 def _check_not_applicable(given: GateInput, holes: Holes) -> Iterable[Reason]:
     rules = given.policy.coverage
     rows = [row for row in holes.in_scope if row.outcome is OutcomeKind.NOT_APPLICABLE]
-    allowed = max(rules.free_not_applicable, int(rules.max_not_applicable * len(holes.in_scope)))
+    allowed = max(rules.free_not_applicable, int(rules.max_not_applicable * len(holes.in_scope) + ROUNDING))
     if len(rows) > allowed:
         yield incomplete(
             "not_applicable_routes", f"{_share(rows, holes)} turned out to be no page; the policy allows {allowed}. "

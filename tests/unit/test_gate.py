@@ -257,6 +257,7 @@ def test_a_child_of_the_source_that_could_not_be_read_is_incomplete():
 @pytest.mark.parametrize(("pages", "files", "rules", "kind"), [
     (1, 2, {}, "passed"), (1, 5, {}, "passed"), (1, 6, {}, "incomplete"), (20, 20, {}, "passed"),
     (20, 21, {}, "incomplete"), (3, 1, {"max_not_applicable": 0, "free_not_applicable": 0}, "incomplete"),
+    (71, 29, {"max_not_applicable": 0.29}, "passed"), (70, 30, {"max_not_applicable": 0.29}, "incomplete"),
 ])
 def test_files_in_the_place_of_pages_are_capped(pages, files, rules, kind):
     """Fault 013: one page and two files pass; a gateway that answers for the whole site does not."""
