@@ -6,7 +6,7 @@
     browser     the life of browser and driver        visit    one route, retries included
     call        one try on one page                   settle   waiting for rest
     frames      the engine in every frame             judge    which outcome, by the table in `reasons`
-    records     what is stored, redacted
+    records     what is stored, redacted              process  which there are, and their end
 
 Next: `tasks.collect` reads the receipts.
 """

@@ -24,8 +24,7 @@ from playwright.async_api import Error as PlaywrightError
 from schemas.errors import bad_input
 from schemas.settings import ScanSettings
 from tasks.scan.memory import guard_memory
-from tasks.scan.process import beginnings, kill_all, with_descendants
-from tasks.scan.reap import children
+from tasks.scan.process import children, kill_all, with_descendants
 from tasks.scan.whereabouts import browser_candidates
 
 LOG = logging.getLogger("fanfold.scan")
@@ -239,7 +238,7 @@ class Browser:
 
 def _new_processes(before: set[int]) -> dict[int, str]:
     """Return a driver that was started since, with all below it; what other lives start meanwhile is theirs."""
-    return beginnings(with_descendants(children(os.getpid()) - before))
+    return with_descendants(children(os.getpid()) - before)
 
 
 async def _within(seconds: float, closing: Awaitable[None]) -> None:

@@ -10,7 +10,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable
 
-from tasks.scan.process import PROC, beginnings, kill_all, with_descendants
+from tasks.scan.process import PROC, kill_all, with_descendants
 
 LOG = logging.getLogger("fanfold.scan")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -33,7 +33,7 @@ async def guard_memory(processes: Iterable[int], retire: Callable[[], None]) -> 
             retire()
         for pid in _renderers_above(processes, RENDERER_BYTES):
             LOG.warning("a page took more than %d MB; its process is ended", RENDERER_BYTES // 1_000_000)
-            kill_all(beginnings([pid]))
+            kill_all(with_descendants([pid]))
 
 
 def private_bytes(pid: int) -> int:

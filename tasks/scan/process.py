@@ -1,45 +1,85 @@
-"""What is known of a browser's processes: which there are, when each began; and their end.
+"""What is known of processes: which there are, below which others, when each began; and their end.
 
-Here: reading /proc. Where there is none (macOS) nothing is known. Not here: how much they hold (`memory.py`).
+Here: one look at the table of all processes. Not here: how much they hold (`memory.py`), ending a shard (`reap.py`).
 """
 
 import contextlib
 import os
 import signal
-from collections.abc import Iterable, Mapping
+import subprocess
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.scan.reap import descendants
-
 PROC = Path("/proc")
+PS = ("/bin/ps", "-A", "-o", "pid=", "-o", "ppid=", "-o", "lstart=")
 
 
-def with_descendants(roots: Iterable[int]) -> set[int]:
-    """Return processes and all that are below them.
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process; `began` tells it from another one that is given the same number later."""
 
-    Each look at the tree reads every process of the machine: what lies below another root is not looked up again.
-    """
-    found: set[int] = set()
-    for root in sorted(roots):
-        if root not in found and (not PROC.is_dir() or (PROC / str(root)).exists()):
-            found |= {root, *descendants(root)}
-    return found
+    pid: int
+    parent: int
+    began: str
 
 
-def beginnings(pids: Iterable[int]) -> dict[int, str]:
-    """Say when each process began: a number that was given away again is another process."""
-    return {pid: _began(pid) for pid in pids}
+def children(pid: int) -> set[int]:
+    """Return the processes right below one."""
+    return {process.pid for process in _processes() if process.parent == pid}
+
+
+def descendants(pid: int) -> list[int]:
+    """List the processes below one."""
+    return [below for below in with_descendants([pid]) if below != pid]
+
+
+def with_descendants(roots: Iterable[int]) -> dict[int, str]:
+    """Return the living among processes and all that are below them, each with its beginning."""
+    return _below({process.pid: process for process in _processes()}, roots)
 
 
 def kill_all(processes: Mapping[int, str]) -> None:
     """Kill processes and what is below them, but none that took over a number since."""
-    own = [pid for pid, began in processes.items() if _began(pid) == began]
-    for pid in with_descendants(own):
+    table = {process.pid: process for process in _processes()}
+    own = [pid for pid, began in processes.items() if began and pid in table and table[pid].began == began]
+    for pid in _below(table, own):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
 
 
-def _began(pid: int) -> str:
-    with contextlib.suppress(OSError, IndexError):
-        return (PROC / str(pid) / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
-    return ""
+def _below(table: Mapping[int, Process], roots: Iterable[int]) -> dict[int, str]:
+    inner: dict[int, list[int]] = {}
+    for process in table.values():
+        inner.setdefault(process.parent, []).append(process.pid)
+    found: dict[int, str] = {}
+    todo = deque(pid for pid in roots if pid in table)
+    while todo:
+        pid = todo.popleft()  # parents first: one that sees its child die may start another
+        if pid not in found:
+            found[pid] = table[pid].began
+            todo += inner.get(pid, [])
+    return found
+
+
+def _processes() -> Iterator[Process]:
+    """Yield every process: from /proc on Linux (slim images have no `ps`), else (macOS) from `ps`, without itself."""
+    return _of_proc() if (PROC / "self" / "stat").exists() else _of_ps()
+
+
+def _of_proc() -> Iterator[Process]:
+    for folder in PROC.iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):
+                fields = (folder / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+                yield Process(int(folder.name), int(fields[1]), fields[19])
+
+
+def _of_ps() -> Iterator[Process]:
+    with subprocess.Popen(PS, stdout=subprocess.PIPE, text=True) as ps:
+        listing = ps.communicate()[0]
+    for row in listing.splitlines():
+        pid, parent, began = row.split(maxsplit=2)
+        if int(pid) != ps.pid:
+            yield Process(int(pid), int(parent), began.strip())

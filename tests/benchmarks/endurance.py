@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tasks.scan.browser import find_browser
-from tasks.scan.reap import descendants
+from tasks.scan.process import descendants
 from tests.browser.faulty_site import QUICK, Scanner, Site, html, planned
 
 STEP = 100

@@ -24,8 +24,7 @@ from tasks.scan.access import Access
 from tasks.scan.browser import Browser, BrowserBuild
 from tasks.scan.engine import engine_source, read_engine
 from tasks.scan.partial import Visited
-from tasks.scan.process import PROC, with_descendants
-from tasks.scan.reap import descendants
+from tasks.scan.process import PROC, descendants, with_descendants
 from tasks.scan.visit import Visitor
 
 Result = TypeVar("Result")
@@ -247,7 +246,7 @@ def targets(visited: Visited, rule: str = "image-alt") -> list[str]:
 def browser_processes() -> set[int]:
     """List the processes of drivers below this one and of their browsers; other tests' servers are not among them."""
     below = descendants(os.getpid())
-    return with_descendants(pid for pid in below if b"/driver/node" in _command(pid))
+    return set(with_descendants(pid for pid in below if b"/driver/node" in _command(pid)))
 
 
 def _command(pid: int) -> bytes:

@@ -16,7 +16,7 @@ from schemas.outcome import OutcomeKind
 from tasks.scan import browser as browsers
 from tasks.scan.browser import Browser, find_browser
 from tasks.scan.partial import Visited
-from tasks.scan.reap import descendants
+from tasks.scan.process import descendants
 from tasks.scan.whereabouts import browser_candidates
 from tests.browser.faulty_site import FAULT, QUICK, Scanner, Site, html, planned, wait_until
 

@@ -15,7 +15,7 @@ from flows.progress import Silence, listening
 from flows.request import AuditRequest
 from schemas.errors import TransientError
 from schemas.verdict import Verdict
-from tasks.scan.reap import descendants
+from tasks.scan.process import descendants
 from tasks.scan.watch import Event, ShardReport
 from tasks.store import Store
 from tests.processes import command_of, kill

@@ -11,7 +11,7 @@ from schemas.outcome import OutcomeKind
 from schemas.verdict import VerdictKind
 from tasks.commit import Shelf, committed_numbers
 from tasks.scan import partial
-from tasks.scan.reap import descendants
+from tasks.scan.process import descendants
 from tests.faults.conftest import kill_later, shard_processes
 from tests.processes import command_of, kill
 from tests.site import FAULT, page, small_site

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from flows.server import client_environment
-from tasks.scan.reap import descendants
+from tasks.scan.process import descendants
 from tests.faults.conftest import FINDING_COLUMNS, OCCURRENCE_COLUMNS, OUTCOME_COLUMNS, RULE_COLUMNS
 from tests.flow.api import RUN_SECONDS, Api
 from tests.processes import command_of, kill, marked
