@@ -22,7 +22,7 @@ from schemas.history import Sample, TimingHistory
 from schemas.layout import EstateLayout, id_offence
 from schemas.manifest import Manifest
 from schemas.settings import Settings
-from tasks.learn import fold_timings, merge_histories, merge_plain, samples_from_rows, timings_from_rows
+from tasks.learn import fold_timings, merge_plain, samples_from_rows, samples_from_timings
 from tasks.load import in_force_of_source, load_manifest, load_timings
 from tasks.scan.credentials import Credentials
 from tasks.scan.engine import read_engine
@@ -44,6 +44,19 @@ class Inputs:
     history: TimingHistory
     engine: EngineBuild
     judged: Judged
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSamples:
+    """The timing history of a store, not folded yet.
+
+    Attributes:
+        run_ids: runs that the samples are of.
+    """
+
+    samples: tuple[Sample, ...]
+    run_ids: frozenset[str]
+    warnings: tuple[str, ...] = ()
 
 
 def read_inputs(request: AuditRequest, settings: Settings, store: Store, now: str) -> Inputs:
@@ -108,28 +121,31 @@ def read_history(request: AuditRequest, settings: Settings, store: Store, estate
     Raises:
         ContractError: a named file can't be read or is no timing history.
     """
-    history, _ = stored_history(store, EstateLayout(estate))
+    stored = stored_samples(store, EstateLayout(estate))
     named = request.path("history")
-    for path in (*settings.history, *([named] if named else [])):
-        loaded = load_timings(path)
-        samples = fold_timings(samples_from_rows(loaded.samples))
-        merged = merge_plain(merge_histories(history, timings_from_rows(loaded.timings), samples), loaded.plain)
-        history = replace(merged, warnings=(*history.warnings, *loaded.warnings))
+    loaded = [load_timings(path) for path in (*settings.history, *([named] if named else []))]
+    kept = [samples_from_timings(file.timings) for file in loaded]
+    history = replace(
+        fold_timings([*stored.samples, *(sample for samples, _ in kept for sample in samples),
+                      *samples_from_rows(row for file in loaded for row in file.samples)]),
+        bad_value_count=sum(bad_count for _, bad_count in kept),
+        warnings=(*stored.warnings, *(warning for file in loaded for warning in file.warnings)))
+    for file in loaded:
+        history = merge_plain(history, file.plain)
     return history
 
 
-def stored_history(store: Store, layout: EstateLayout) -> tuple[TimingHistory, frozenset[str]]:
-    """Read the fold of all history, and every run that it does not hold yet.
+def stored_samples(store: Store, layout: EstateLayout) -> StoredSamples:
+    """Read the samples of the fold of all history, and of every run that it does not hold yet.
 
-    Returns:
-        The history, and the ids of the runs in it. A file that cannot be read is left out with a warning.
+    A file that cannot be read is left out with a warning.
     """
     warnings: list[str] = []
     samples: list[Sample] = []
     run_ids: set[str] = set()
     try:
         table, footer, _ = store.read_table(layout.timings)
-        samples += timings_from_rows(table.to_pylist()).samples
+        samples += samples_from_timings(table.to_pylist())[0]
         run_ids |= set(footer.get("run_ids", []))
     except FileNotFoundError:
         pass
@@ -145,4 +161,4 @@ def stored_history(store: Store, layout: EstateLayout) -> tuple[TimingHistory, f
             run_ids.add(run_id)
         except (IntegrityError, KeyError) as error:
             warnings.append(f"timing history left out: {error}")
-    return replace(fold_timings(samples), warnings=tuple(warnings)), frozenset(run_ids)
+    return StoredSamples(tuple(samples), frozenset(run_ids), tuple(warnings))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
 
-from flows.inputs import read_inputs, stored_history
+from flows.inputs import read_inputs, stored_samples
 from flows.judged import stored_judged
 from flows.judging import check_not_pruned, gate_input, gather_run, lasting_faults
 from flows.progress import in_words, listener
@@ -209,13 +209,13 @@ def fold_run(ref: RunRef, shard_faults: Sequence[str] | None = None) -> Verdict:
     plan, evidence, converged = gathered.plan, gathered.evidence, gathered.converged
     listener().stage(f"folded {plural(len(converged.outcomes), 'route')}, {plural(len(converged.findings), 'finding')}")
     samples = samples_of(converged.outcomes, ref.run_id)
-    known, run_ids = stored_history(store, layout)
+    known = stored_samples(store, layout)
     earlier = [sample for sample in known.samples if sample.run_id != ref.run_id]
     verdict = decide_verdict(gate_input(gathered, judged, utc_now(), shard_faults))
     write_report(store, ref.layout, folded_material(store, ref.layout, plan, evidence, converged, verdict))
     publish(store, ref.layout, Publication(
         plan, evidence, converged, verdict, samples, timing_rows(fold_timings([*earlier, *samples])),
-        sorted(run_ids | {ref.run_id})))
+        sorted(known.run_ids | {ref.run_id})))
     return verdict
 
 

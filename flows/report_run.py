@@ -4,8 +4,11 @@ Here: reading what a report is made from, writing the files. Not here: rendering
 (`commands/stored_runs.py`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from schemas.converged import Converged, DeadLetter
@@ -75,30 +78,30 @@ def write_files(store: Store, files: Mapping[str, bytes], prefix: str = "") -> N
 
 
 def earlier_verdicts(store: Store, run: RunLayout, verdict: Verdict) -> tuple[Verdict, ...]:
-    """Read the verdicts of the estate's runs that were planned before this one, the newest `TREND_RUNS`."""
-    mine = (_planned_at(verdict), run.run_id)
-    others = [other for run_id, other in stored_verdicts(store, run.estate).items()
-              if (_planned_at(other), run_id) < mine]
-    return tuple(others[-TREND_RUNS:])
+    """Read the verdicts of the estate's runs that were planned before this one: the newest `TREND_RUNS`, oldest first.
 
-
-def stored_verdicts(store: Store, estate: str) -> dict[str, Verdict]:
-    """Read the verdict of every folded run of an estate, in the order in which they were planned.
-
-    A verdict that cannot be read is left out: it says nothing that could be trusted.
+    A verdict that cannot be read is left out: it says nothing that could be trusted. Checking a document takes far
+    longer than reading it: only those that are kept are checked.
     """
-    layout = EstateLayout(estate)
-    verdicts = {}
+    mine = (str(verdict.provenance.get("planned_at", "")), run.run_id)
+    documents = sorted(_verdict_documents(store, EstateLayout(run.estate)), key=itemgetter(0), reverse=True)
+    found = filter(None, (_sound_verdict(document) for when, document in documents if when < mine))
+    return tuple(reversed(list(islice(found, TREND_RUNS))))
+
+
+def _verdict_documents(store: Store, layout: EstateLayout) -> Iterator[tuple[tuple[str, str], Any]]:
+    """Yield when each run was planned, with its id, and its verdict as stored."""
     for run_id in store.names(layout.runs):
-        try:
-            verdicts[run_id] = from_document(store.read_json(layout.run(run_id).file("verdict.json")))
-        except (FileNotFoundError, NotADirectoryError, AuditError):
-            continue
-    return dict(sorted(verdicts.items(), key=lambda item: (_planned_at(item[1]), item[0])))
+        with suppress(FileNotFoundError, NotADirectoryError, IntegrityError, KeyError, TypeError):
+            document = store.read_json(layout.run(run_id).file("verdict.json"))
+            yield (str(document["provenance"]["planned_at"]), run_id), document
 
 
-def _planned_at(verdict: Verdict) -> str:
-    return str(verdict.provenance.get("planned_at", ""))
+def _sound_verdict(document: Any) -> Verdict | None:
+    try:
+        return from_document(document)
+    except AuditError:
+        return None
 
 
 def proved_rows(

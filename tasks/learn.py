@@ -46,8 +46,8 @@ def fold_timings(samples: Iterable[Sample]) -> TimingHistory:
     """Fold samples into what is known of each route: percentiles of its newest successful ones.
 
     Args:
-        samples: in any order, with repeats; of one route and run only the newest counts. To merge with a history that
-            was folded before, add its `samples`.
+        samples: in any order, with repeats; of one route and run only the newest counts. Percentiles of a large
+            estate take seconds: gather all samples first, those of folds of before too, and fold once.
 
     Returns:
         Routes sorted by `task_id`. A route whose samples all failed has no percentiles, but what the newest one burned.
@@ -60,14 +60,6 @@ def fold_timings(samples: Iterable[Sample]) -> TimingHistory:
     in_order = sorted(newest.values(), key=lambda sample: (sample.task_id, _age(sample)))
     timings = [_fold_route(list(group)) for _, group in groupby(in_order, key=lambda sample: sample.task_id)]
     return TimingHistory({timing.task_id: timing for timing in _with_percentiles(timings)})
-
-
-def merge_histories(*histories: TimingHistory) -> TimingHistory:
-    """Merge histories: samples are folded anew, of a plain duration the last one counts, bad values add up."""
-    merged = fold_timings(sample for history in histories for sample in history.samples)
-    plain_ms = {name: duration_ms for history in histories for name, duration_ms in history.plain_ms.items()}
-    return replace(merged, plain_ms=plain_ms, bad_value_count=sum(history.bad_value_count for history in histories),
-                   warnings=tuple(text for history in histories for text in history.warnings))
 
 
 def merge_plain(history: TimingHistory, durations: Mapping[str, object]) -> TimingHistory:
@@ -106,19 +98,17 @@ def timing_rows(history: TimingHistory) -> list[dict[str, Any]]:
     ]
 
 
-def timings_from_rows(rows: Iterable[Mapping[str, Any]]) -> TimingHistory:
-    """Return the history that rows of `timings.parquet` hold, folded anew from their samples.
+def samples_from_timings(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Sample], int]:
+    """Return the samples that rows of `timings.parquet` hold, to be folded again with others.
 
-    Samples do not remember the engine here. One without a time or a duration is left out and counted.
+    Samples do not remember the engine here.
+
+    Returns:
+        The sound ones, and how many had no time or no duration and were left out.
     """
-    samples, bad_value_count = [], 0
-    for row in rows:
-        for sample in _samples_in(row):
-            if _is_sound(sample):
-                samples.append(sample)
-            else:
-                bad_value_count += 1
-    return replace(fold_timings(samples), bad_value_count=bad_value_count)
+    found = [sample for row in rows for sample in _samples_in(row)]
+    sound = [sample for sample in found if _is_sound(sample)]
+    return sound, len(found) - len(sound)
 
 
 def sample_rows(samples: Iterable[Sample]) -> list[dict[str, Any]]:

@@ -12,13 +12,12 @@ from schemas.route import RouteKey
 from schemas.shape import faults_in, table_of
 from tasks.learn import (
     fold_timings,
-    merge_histories,
     merge_plain,
     sample_rows,
     samples_from_rows,
+    samples_from_timings,
     samples_of,
     timing_rows,
-    timings_from_rows,
 )
 
 KEY = RouteKey("https://e.test/a")
@@ -132,25 +131,13 @@ def test_the_plain_form_takes_seconds_and_counts_what_are_none() -> None:
         plain_ms={"a": 3_000, "z": 9, "b": 1_234, "c": 1, "d": 86_400_000}, bad_value_count=12, warnings=("w",))
 
 
-def test_histories_merge_without_losing_a_count_or_a_warning() -> None:
-    one = replace(fold_timings([sample(1, 100), sample(2, None, 9)]), plain_ms={"a": 1, "b": 2}, bad_value_count=2,
-                  warnings=("one",))
-    other = replace(fold_timings([sample(3, 300), sample(1, 100)]), plain_ms={"b": 3}, bad_value_count=1,
-                    warnings=("other",))
-    assert merge_histories(one, other) == replace(
-        fold_timings([sample(1, 100), sample(2, None, 9), sample(3, 300)]), plain_ms={"a": 1, "b": 3},
-        bad_value_count=3, warnings=("one", "other"))
-    assert merge_histories(one) == one
-    assert merge_histories() == TimingHistory()
-
-
 def test_rows_of_timings_keep_their_schema_and_come_back() -> None:
     failed = sample(4, None, 90_000)
     history = fold_timings([sample(1, 100), sample(2, 205, 900), failed])
     rows = timing_rows(history)
     table = table_of("timing", [{**RUN_COLUMNS, **row} for row in rows])
     assert faults_in("timing", table) == {}
-    read = timings_from_rows(table.to_pylist())
+    read = fold_timings(samples_from_timings(table.to_pylist())[0])
     plain = {"engine_version": None}
     expected = replace(
         history.routes[KEY.task_id], samples=(sample(1, 100, **plain), sample(2, 205, 900, **plain)),
@@ -170,13 +157,13 @@ def test_stored_samples_that_are_none_are_left_out_and_counted() -> None:
     (row,) = timing_rows(fold_timings([sample(run, 100) for run in range(1, 6)]))
     row["sample_ms"] = [100, 0, -1, 10**12, 100]
     row["sample_ended_at"][4] = "yesterday"
-    read = timings_from_rows([row])
-    assert (read.bad_value_count, [kept.run_id for kept in read.samples]) == (4, ["r1"])
+    kept, bad_count = samples_from_timings([row])
+    assert ([sample.run_id for sample in kept], bad_count) == (["r1"], 4)
 
 
 def test_a_stored_fold_merges_with_the_runs_that_it_was_made_of() -> None:
     samples = [sample(1, 100), sample(2, 300), sample(3, None, 90_000)]
-    stored = timings_from_rows(timing_rows(fold_timings(samples)))
-    assert fold_timings([*stored.samples, *samples]) == fold_timings(samples)
+    stored, _ = samples_from_timings(timing_rows(fold_timings(samples)))
+    assert fold_timings([*stored, *samples]) == fold_timings(samples)
     newer = [*samples, sample(4, 200)]
-    assert fold_timings([*newer, *stored.samples]) == fold_timings(newer)
+    assert fold_timings([*newer, *stored]) == fold_timings(newer)

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import typer
 
+from flows import report_run
 from flows.commands import stored_runs
 from flows.commands.run_table import list_runs
 from flows.dataset import TABLES, export_runs
@@ -22,6 +23,7 @@ from schemas.baseline import to_baseline_text
 from schemas.errors import ContractError, IntegrityError
 from schemas.layout import EstateLayout
 from schemas.shape import load_schema
+from schemas.verdict import from_document
 from tasks.gate import decide_verdict, make_baseline
 from tasks.report import render_report
 from tasks.report.dictionary import dictionary_md
@@ -103,6 +105,25 @@ def test_the_trend_has_earlier_runs_in_order(store):
     verdict = stored_material(store, run).verdict
     assert [one.provenance["run_id"] for one in earlier_verdicts(store, run, verdict)] == [
         "run-2026-09-01", "run-2026-10-01"]
+
+
+def test_only_as_many_earlier_verdicts_are_checked_as_the_trend_has(store, monkeypatch):
+    four_runs(store)
+    for name, content in (("torn", b"{"), ("other", b"[]"), ("none", b'{"provenance": {"planned_at": "2026-10-20"}}')):
+        store.write(f"shop/runs/{name}/verdict.json", content)
+    run = EstateLayout("shop").run("run-2026-11-01")
+    verdict = stored_material(store, run).verdict
+    checked = []
+
+    def check(document):
+        checked.append(document)
+        return from_document(document)
+
+    monkeypatch.setattr(report_run, "TREND_RUNS", 1)
+    monkeypatch.setattr(report_run, "from_document", check)
+    earlier = earlier_verdicts(store, run, verdict)
+    assert [one.provenance["run_id"] for one in earlier] == ["run-2026-10-01"]
+    assert len(checked) == 2  # the newest is not sound
 
 
 def test_report_writes_to_the_run_or_elsewhere(store, commands, tmp_path, capsys):
