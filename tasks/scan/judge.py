@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
-from schemas.address import origin_of
+from schemas.address import identity_of, origin_of
 from schemas.errors import ContractError
 from schemas.host import AllowedHosts, Origin
 from schemas.plan import PlannedRoute
 from schemas.route import Journey
-from schemas.settings import ScanSettings
+from schemas.settings import IdentitySwitches, ScanSettings
 from tasks.scan.reasons import reason_of_status
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
@@ -27,6 +27,7 @@ SIGN_IN_PATH = re.compile(
 SIGN_IN_HOSTS = ("login.*", "signin.*", "sso.*", "idp.*", "accounts.google.com", "*.okta.com", "*.oktapreview.com",
                  "*.auth0.com", "*.onelogin.com", "*.b2clogin.com")
 ACCOUNT_PATH = re.compile(r"/(?:register|registration|sign[-_]?up|join|password|reset|account)\b", re.IGNORECASE)
+WHOLE_ADDRESS = IdentitySwitches(query="keep")  # what a manifest expects, it says in full
 FEW_CHARACTERS = 600  # a page with less text than this and a password field is a sign-in page
 
 FindRoute = Callable[[str, str | None], str | None]
@@ -230,9 +231,19 @@ def _is_sign_in_host(host: str | None) -> bool:
 
 
 def _is_same_address(expected: str, found: str) -> bool:
-    return expected.rstrip("/") == found.rstrip("/") or expected.rstrip("/") == found.partition("#")[0].rstrip("/")
+    """Whether a browser is where the manifest expects it; one that expects no fragment takes any."""
+    address = _whole(expected)
+    return address is not None and address in (_whole(found), _whole(found.partition("#")[0]))
 
 
 def _differs_in_scheme_or_www_only(asked: str, final: str) -> bool:
-    one, other = urlsplit(asked), urlsplit(final)
-    return (_site(asked), one.path.rstrip("/"), one.query) == (_site(final), other.path.rstrip("/"), other.query)
+    one, other = (urlsplit(_whole(url.partition("#")[0]) or url) for url in (asked, final))
+    return (_site(asked), one.path, one.query) == (_site(final), other.path, other.query)
+
+
+def _whole(url: str) -> str | None:
+    """Return an address in its one spelling, with all of its query; None for a place that no manifest can name."""
+    try:
+        return identity_of(url, WHOLE_ADDRESS)
+    except ContractError:
+        return None

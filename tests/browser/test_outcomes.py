@@ -188,6 +188,7 @@ def test_expectations(site: Site, scanner: Scanner) -> None:
     soft = site.put("/soft", html("<p id='x'>Not found</p>", title="Page not found"))
     error = site.put("/error", html(FAULT, status=404))
     moved = site.put("/moved", redirect("/soft"))
+    site.put("/caf%C3%A9", html("<p>x</p>"))
     cases = [
         (planned(soft, expect_title="Products"), (O.WRONG_PAGE, "expect_title")),
         (planned(soft + "?1", expect_title="not FOUND"), (O.SCANNED, "tested")),
@@ -197,6 +198,9 @@ def test_expectations(site: Site, scanner: Scanner) -> None:
         (planned(soft + "?5", expect_status=404), (O.WRONG_PAGE, "expect_status")),
         (planned(error, expect_status=404), (O.SCANNED, "tested")),
         (planned(moved, expect_url=site.url("/soft")), (O.SCANNED, "tested")),
+        (planned(site.url("/moved?2"), expect_url=site.url("/soft").upper().replace("SOFT", "%73oft")),
+         (O.SCANNED, "tested")),
+        (planned(site.url("/café"), expect_url=site.url("/café")), (O.SCANNED, "tested")),
         (planned(moved + "?1", expect_url=site.url("/elsewhere")), (O.WRONG_PAGE, "expect_url")),
     ]
     found = scanner.visit_all([route for route, _ in cases])

@@ -128,6 +128,37 @@ def test_a_host_is_the_same_in_every_spelling() -> None:
     assert strict.when_settled(route, at("https://xn--bcher-kva.test/a")) is None
 
 
+EXPECTED_ADDRESSES = {
+    "in capitals": ("HTTPS://SHOP.test:443/A", "https://shop.test/A", True),
+    "beyond ASCII": ("https://bücher.test/café", "https://xn--bcher-kva.test/caf%C3%A9", True),
+    "with triplets of letters": ("https://shop.test/%61", "https://shop.test/a/", True),
+    "another path": ("https://shop.test/a", "https://shop.test/A", False),
+    "another scheme": ("https://shop.test/a", "http://shop.test/a", False),
+    "another port": ("https://shop.test/a", "https://shop.test:8443/a", False),
+    "the same query": ("https://shop.test/a?b=é&a=1", "https://shop.test/a?a=1&b=%C3%A9", True),
+    "noise counts": ("https://shop.test/a", "https://shop.test/a?utm_source=x", False),
+    "any fragment": ("https://shop.test/a", "https://shop.test/a#/x", True),
+    "this fragment": ("https://shop.test/a#/x", "https://shop.test/a#/x", True),
+    "another fragment": ("https://shop.test/a#/x", "https://shop.test/a#/y", False),
+    "no page": ("https://shop.test/a", "about:blank", False),
+}
+
+
+@pytest.mark.parametrize("case", EXPECTED_ADDRESSES)
+def test_an_expected_address_is_the_same_in_every_spelling(case: str) -> None:
+    expected, found, is_same = EXPECTED_ADDRESSES[case]
+    judgement = judge(at(found), expect_url=expected)
+    assert judgement == (None if is_same else Judgement("expect_url", f"expected {expected}"))
+
+
+def test_strict_redirects_see_the_same_page_in_every_spelling() -> None:
+    route = planned("http://shop.test/café?q=é")
+    strict = Judge(ScanSettings(redirects="strict"), finder([route]))
+    assert strict.when_settled(route, at("https://www.shop.test/caf%C3%A9/?q=%C3%A9#top")) is None
+    for other in ("https://shop.test/cafe?q=%C3%A9", "https://shop.test/caf%C3%A9"):
+        assert strict.when_settled(route, at(other)) == Judgement("redirect_not_allowed")
+
+
 def test_a_place_without_a_host_is_no_allowed_one() -> None:
     everything = ScanSettings(hosts=("*",))
     assert judge(at("about:blank"), scan=everything) == Judgement("host_not_allowed", "led to about:blank")
