@@ -33,6 +33,7 @@ from tasks.learn import fold_timings, samples_of, timing_rows
 from tasks.load import environment_warnings
 from tasks.normalize import normalize
 from tasks.plan import PlanRequest, make_plan
+from tasks.plan.pace import Places
 from tasks.publish import Publication, publish
 from tasks.scan.browser import find_browser
 from tasks.scan.clock import utc_now
@@ -183,7 +184,7 @@ def scan_shard_of(
     order = ShardOrder(
         store=run.ref.store, estate=run.ref.estate, run_id=run.ref.run_id, shard_index=shard_index,
         attempt_name=next_attempt_name(shelf), flow_attempt=run.flow_attempt, in_flight=capacity.in_flight,
-        per_host=max(1, settings.per_host // capacity.shards_at_once) if settings.per_host else 0,
+        per_host=Places(capacity.shards_at_once, capacity.in_flight, settings.per_host).host_part,
         budget_ms=budget_left_ms(run, utc_now()), browser=settings.browser, rescan=run.rescan, is_watched=True,
     )
     return watch_shard(shelf, order, settings.route_deadline_max_ms,

@@ -17,7 +17,7 @@ from schemas.normalized import Normalized
 from schemas.plan import Plan, PlanHeader, PlannedRoute, ShardLoad
 from schemas.route import Route
 from schemas.settings import Settings
-from tasks.plan.pace import Places, budget_warnings, paced_load_ms
+from tasks.plan.pace import Places, budget_warnings, paced_load_ms, politeness_warnings
 from tasks.plan.pack import Load, assign, pack_shards
 from tasks.plan.share import Group, count_shards, share_shards
 from tasks.plan.weigh import Weight, weigh_routes
@@ -181,7 +181,7 @@ def _header(
         identity=settings.identity, scan=settings.scan, engine=request.engine,
         browser_version=request.browser_version, excluded=normalized.excluded, source_failures=manifest.failures,
         warnings=(*manifest.warnings, *normalized.warnings, *warnings, *_idle_exclusions(settings, rows),
-                  *budget_warnings(shards, places, settings.run_budget_ms)),
+                  *politeness_warnings(shards, places), *budget_warnings(shards, places, settings.run_budget_ms)),
         last_full_run_id=request.last_full_run_id, last_full_route_count=request.last_full_route_count,
         source_counts=manifest.children, source_settings=request.source_settings,
     )

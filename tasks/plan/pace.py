@@ -1,9 +1,10 @@
-"""Pace: what the packed shards take on the clock, and whether the run budget is enough for it.
+"""Pace: how many routes of a host are scanned at once, and what the packed shards take on the clock.
 
-Here: estimates and their warnings. Not here: holding a browser back (`tasks/scan/`), packing (`tasks/plan/pack.py`).
+Here: a shard's part of the limits, estimates, and the warnings of both. Not here: holding a browser back
+(`tasks/scan/`), packing (`tasks/plan/pack.py`).
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from schemas.address import host_of
 from schemas.host import is_loopback
 from schemas.plan import PlannedRoute
 
+SHOWN_HOSTS = 3
 UNREACHED = "routes that are not reached make the run incomplete"
 
 
@@ -28,10 +30,9 @@ class Places:
     per_host: int
 
     @property
-    def per_host_in_shard(self) -> int:
-        """A shard's part of `per_host`, at least one route and at most all that are in flight."""
-        part = max(self.per_host // self.shards_at_once, 1)
-        return min(part, self.in_flight) if self.per_host else self.in_flight
+    def host_part(self) -> int:
+        """A shard's part of `per_host`: at least one route, 0 for any number. Shards know nothing of each other."""
+        return max(self.per_host // self.shards_at_once, 1) if self.per_host else 0
 
 
 def paced_load_ms(shard: Sequence[PlannedRoute], places: Places) -> int:
@@ -41,14 +42,27 @@ def paced_load_ms(shard: Sequence[PlannedRoute], places: Places) -> int:
     is the time on the clock.
     """
     load_ms = sum(row.load_ms for row in shard)
-    at_once = places.per_host_in_shard
-    if at_once >= places.in_flight:
+    at_once = places.host_part
+    if at_once == 0 or at_once >= places.in_flight:
         return load_ms
     by_host: dict[str, int] = defaultdict(int)
     for row in shard:
         by_host[host_of(row.route)] += row.load_ms
     polite = [-(-host_ms * places.in_flight // at_once) for host, host_ms in by_host.items() if not is_loopback(host)]
     return max([load_ms, *polite])
+
+
+def politeness_warnings(shards: Sequence[Sequence[PlannedRoute]], places: Places) -> Iterator[str]:
+    """Say where more routes of a host can be scanned at once than `per_host`: each shard at once scans at least one."""
+    if places.per_host == 0 or places.shards_at_once <= places.per_host:
+        return
+    shard_counts = Counter(host for shard in shards for host in {host_of(row.route) for row in shard})
+    crowded = sorted(host for host, count in shard_counts.items() if count > places.per_host and not is_loopback(host))
+    if crowded:
+        most = min(places.shards_at_once, max(shard_counts[host] for host in crowded))
+        shown = ", ".join(crowded[:SHOWN_HOSTS]) + (" …" if len(crowded) > SHOWN_HOSTS else "")
+        yield (f"`per_host` ({places.per_host}) is not kept: {most} shards at once scan routes of {shown}, one each at "
+               f"the least. Lower `shards_at_once` to {places.per_host}, or make fewer shards")
 
 
 def budget_warnings(shards: Sequence[Sequence[PlannedRoute]], places: Places, budget_ms: int | None) -> Iterator[str]:

@@ -14,6 +14,7 @@ from schemas.route import Expectation, Journey
 from schemas.settings import IdentitySwitches, Settings
 from tasks.learn import merge_plain
 from tasks.plan import make_plan
+from tasks.plan.pace import Places
 from tests.small_manifest import ENGINE, SITE, history_of, manifest_of, request_of, timing
 
 
@@ -218,6 +219,31 @@ def test_politeness_stretches_the_makespan(per_host: int, in_flight: int, makesp
     manifest, history = manifest_of(*(f"/{n}" for n in range(8))), history_of({f"/{n}": 100 for n in range(8)})
     request = request_of(manifest, history, Settings(shards=2, per_host=per_host), in_flight=in_flight)
     assert make_plan(request).header.makespan_ms == makespan_ms
+
+
+@pytest.mark.parametrize(("shards_at_once", "per_host", "part"), [
+    (1, 16, 16), (4, 16, 4), (3, 16, 5), (4, 1, 1), (4, 0, 0)])
+def test_the_limit_of_a_host_is_parted_among_the_shards_at_once(
+    shards_at_once: int, per_host: int, part: int
+) -> None:
+    assert Places(shards_at_once, 2, per_host).host_part == part
+
+
+@pytest.mark.parametrize(("addresses", "settings", "said"), [
+    ([f"/{n}" for n in range(4)], Settings(shards=4, per_host=1), "4 shards at once scan routes of e.test"),
+    ([f"/{n}" for n in range(4)], Settings(shards=3, per_host=2), "3 shards at once scan routes of e.test"),
+    ([f"/{n}" for n in range(4)], Settings(shards=2, per_host=2), None),
+    ([f"/{n}" for n in range(4)], Settings(shards=4, per_host=4), None),
+    ([f"/{n}" for n in range(4)], Settings(shards=4, per_host=0), None),
+    ([f"https://{n}.e.test/" for n in range(4)], Settings(shards=4, per_host=1), None),
+    ([f"http://shop.localhost/{n}" for n in range(4)], Settings(shards=4, per_host=1), None),
+])
+def test_a_limit_that_cannot_be_kept_is_told(addresses: list[str], settings: Settings, said: str | None) -> None:
+    history = history_of(dict.fromkeys(addresses, 100))
+    warnings = make_plan(request_of(manifest_of(*addresses), history, settings, shards_at_once=4)).header.warnings
+    assert list(warnings) == ([] if said is None else [
+        f"`per_host` ({settings.per_host}) is not kept: {said}, one each at the least. Lower `shards_at_once` to "
+        f"{settings.per_host}, or make fewer shards"])
 
 
 def test_politeness_is_for_each_host_and_never_for_loopback() -> None:
