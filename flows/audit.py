@@ -29,6 +29,7 @@ from flows.secret_blocks import read_secret_blocks
 from flows.settings import capacity_of, settings_in_force
 from schemas.errors import ContractError
 from schemas.plural import plural
+from schemas.shard_fault import ShardFault
 from schemas.verdict import Verdict, VerdictKind
 from tasks.scan.watch import STOP, STOP_GRACE_SECONDS, CancelledError, ShardReport
 
@@ -93,7 +94,7 @@ def scan_shard(shard: ShardBrief, run: PlannedRun) -> "State[Any]":
 
 
 @task(name="fold estate", cache_policy=NO_CACHE, persist_result=False)
-def fold_estate(run: PlannedRun, shard_faults: Sequence[str]) -> Verdict:
+def fold_estate(run: PlannedRun, shard_faults: Sequence[ShardFault]) -> Verdict:
     """Converge what the shards left in the store, learn, decide, publish."""
     began = time.monotonic()
     verdict = fold_run(run.ref, shard_faults)
@@ -117,12 +118,13 @@ def stopped_first(shards: "Sequence[PrefectFuture[Any]]") -> Iterator[None]:
         raise
 
 
-def faults_of(shards: "Sequence[PrefectFuture[Any]]", briefs: Sequence[ShardBrief]) -> list[str]:
+def faults_of(shards: "Sequence[PrefectFuture[Any]]", briefs: Sequence[ShardBrief]) -> list[ShardFault]:
     """Say of each shard whose task did not complete why; the store is asked about the routes, never a future."""
     faults = []
     for future, brief in zip(shards, briefs, strict=True):
         if not future.state.is_completed() and future.state.name != "Unsettled":
-            faults.append(f"{brief.title}: {future.state.name}: {future.state.message or 'no message'}"[:500])
+            text = f"{brief.title}: {future.state.name}: {future.state.message or 'no message'}"
+            faults.append(ShardFault(brief.shard_index, text[:500]))
     return faults
 
 

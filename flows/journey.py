@@ -25,6 +25,7 @@ from schemas.plan import Plan
 from schemas.plural import plural
 from schemas.rescan import check_rescan, parse_rescan
 from schemas.settings import Settings
+from schemas.shard_fault import ShardFault
 from schemas.verdict import Verdict
 from tasks.commit import Shelf
 from tasks.freeze import read_header, read_plan, write_plan
@@ -191,7 +192,7 @@ def scan_shard_of(
                        on_event=lambda event: listener().shard_event(shard_index, event), secret_values=secret_values)
 
 
-def fold_run(ref: RunRef, shard_faults: Sequence[str] | None = None) -> Verdict:
+def fold_run(ref: RunRef, shard_faults: Sequence[ShardFault] | None = None) -> Verdict:
     """Collect, converge, learn, decide, report and publish a run.
 
     Args:

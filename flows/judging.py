@@ -4,7 +4,6 @@ Here: reading what the shards left as one dataset, and the gate's input. Not her
 files (`judged.py`), deciding (`tasks/gate`), baselines (`baselines.py`).
 """
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ from schemas.evidence import Evidence
 from schemas.gate_input import GateInput
 from schemas.layout import RunLayout
 from schemas.plan import Plan
+from schemas.shard_fault import ShardFault
 from schemas.verdict import Verdict, from_document
 from tasks.collect import collect
 from tasks.converge import converge
@@ -26,8 +26,6 @@ from tasks.gate import decide_verdict, explain_route
 from tasks.gate.explain import RouteExplanation
 from tasks.publish import publish_verdict_beside
 from tasks.store import Store
-
-SHARD_OF_FAULT = re.compile(r"shard-(\d+) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ def gather_run(store: Store, run: RunLayout, tolerated: Collection[str] = ()) ->
     return GatheredRun(plan, evidence, converge(plan, evidence, tolerated))
 
 
-def gate_input(run: GatheredRun, judged: Judged, now: str, shard_faults: Sequence[str] = ()) -> GateInput:
+def gate_input(run: GatheredRun, judged: Judged, now: str, shard_faults: Sequence[ShardFault] = ()) -> GateInput:
     """Put together what the gate decides on.
 
     Args:
@@ -117,7 +115,7 @@ def receipt_names(evidence: Evidence) -> dict[str, str]:
     return {str(index): receipt.attempt_name for index, receipt in sorted(evidence.receipts.items())}
 
 
-def lasting_faults(store: Store, run: RunLayout, evidence: Evidence) -> list[str]:
+def lasting_faults(store: Store, run: RunLayout, evidence: Evidence) -> list[ShardFault]:
     """Return the shard faults of the last fold that no newer receipt of the shard has answered.
 
     A refusal or a death is not undone by folding or judging again, only by a shard that ends.
@@ -127,9 +125,7 @@ def lasting_faults(store: Store, run: RunLayout, evidence: Evidence) -> list[str
     document = store.read_json(run.file("verdict.json"))
     named = document.get("receipts", {})
     newer = {index for index, name in receipt_names(evidence).items() if named.get(index) != name}
-    faults = [fault for reason in from_document(document).reasons if reason.code == "shard_faults"
-              for fault in reason.examples]
-    return [fault for fault in faults if not (found := SHARD_OF_FAULT.match(fault)) or str(int(found[1])) not in newer]
+    return [fault for fault in from_document(document).shard_faults if str(fault.shard_index) not in newer]
 
 
 def folded_document(store: Store, run: RunLayout) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from schemas.converged import Converged
 from schemas.plan import Plan
 from schemas.policy import Policy
 from schemas.receipt import Receipt
+from schemas.shard_fault import ShardFault
 from schemas.suppression import Suppression
 
 
@@ -23,7 +24,7 @@ class GateInput:
         now: the day of the judgement, ISO 8601 in UTC: it decides what has expired, nothing else.
         baseline: None where there is none, or the policy says `baseline: none`.
         digests: SHA-256 by name (`policy`, `suppressions`, `baseline`) for the verdict's provenance.
-        shard_faults: what ended shards of this attempt other than by a receipt (a refusal, a death), in words.
+        shard_faults: what ended shards of this attempt other than by a receipt (a refusal, a death).
         stray_attempts: attempts with committed triples that no chosen receipt names.
     """
 
@@ -36,7 +37,7 @@ class GateInput:
     suppressions: tuple[Suppression, ...] = ()
     digests: Mapping[str, str] = field(default_factory=dict)
     stray_attempts: tuple[str, ...] = ()
-    shard_faults: tuple[str, ...] = ()
+    shard_faults: tuple[ShardFault, ...] = ()
 
     @property
     def is_case_folded(self) -> bool:

@@ -3,6 +3,7 @@
 Here: the record and its document. Not here: deciding (`tasks/gate/`), printing (`flows/`), storing (`tasks/store.py`).
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import IntEnum, StrEnum
@@ -13,10 +14,12 @@ from schemas.counts import Coverage, GroupCoverage, Regression, SuppressionUse
 from schemas.errors import ContractError
 from schemas.exit_code import ExitCode as ExitCode
 from schemas.finding import Finding
-from schemas.format_version import read_older
+from schemas.format_version import FIRST_FORMAT, VERSION_KEY, read_older
 from schemas.shape import offences_in
+from schemas.shard_fault import ShardFault
 
-VERDICT_FORMAT = 1
+VERDICT_FORMAT = 2  # 2: `shard_faults`
+FAULT_OF_BEFORE = re.compile(r"shard-(\d+) ")  # how version 1 named the shard in the examples of a reason
 SHOWN_EXAMPLES = 20
 
 
@@ -81,6 +84,7 @@ class Verdict:
         warnings: what does not change the verdict.
         summary: sentences for people; they never say "nothing found" of what was not scanned.
         provenance: digests, builds and dates, by name.
+        shard_faults: what ended shards other than by a receipt; it weighs until a newer receipt of the shard answers.
         findings: all findings with decision, standing and suppression; rows of `findings.parquet`, not of the document.
     """
 
@@ -100,6 +104,7 @@ class Verdict:
     regression: Regression | None
     suppressions: tuple[SuppressionUse, ...]
     provenance: Mapping[str, Any]
+    shard_faults: tuple[ShardFault, ...] = ()
     findings: tuple[Finding, ...] = field(default=(), repr=False)
 
 
@@ -144,12 +149,19 @@ def from_document(document: Mapping[str, Any], subject: str = "verdict.json") ->
         suppressed_count=document["suppressed_count"],
         regression=regression and Regression(**regression | {"gone_routes": tuple(regression["gone_routes"])}),
         suppressions=tuple(SuppressionUse(**use) for use in document["suppressions"]),
-        provenance=dict(document["provenance"]))
+        provenance=dict(document["provenance"]), shard_faults=_shard_faults(document))
 
 
 def _reasons(documents: list[dict[str, Any]]) -> tuple[Reason, ...]:
     return tuple(Reason(d["code"], Weight(d["decision"]), d["text"], d["count"], tuple(d["examples"]))
                  for d in documents)
+
+
+def _shard_faults(document: Mapping[str, Any]) -> tuple[ShardFault, ...]:
+    if document.get(VERSION_KEY, FIRST_FORMAT) > FIRST_FORMAT:
+        return tuple(ShardFault(**fault) for fault in document["shard_faults"])
+    return tuple(ShardFault(int(found[1]), text) for reason in document["reasons"] if reason["code"] == "shard_faults"
+                 for text in reason["examples"] if (found := FAULT_OF_BEFORE.match(text)))
 
 
 def _plain(value: Any) -> Any:

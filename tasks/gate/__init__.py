@@ -69,7 +69,7 @@ def decide_verdict(given: GateInput) -> Verdict:
         suppressed_count=suppressed.by_sighting.total(),
         regression=sum_changes(changes, given, given.baseline, new_on_clean)
         if changes is not None and given.baseline else None,
-        suppressions=uses, provenance=provenance_of(given, uses), findings=findings)
+        suppressions=uses, provenance=provenance_of(given, uses), shard_faults=given.shard_faults, findings=findings)
 
 
 def _as_policy_says(given: GateInput, reasons: list[Reason]) -> list[Reason]:

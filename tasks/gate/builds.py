@@ -117,7 +117,7 @@ def _check_rules(given: GateInput) -> Iterable[Reason]:
 def _check_shards(given: GateInput) -> Iterable[Reason]:
     if given.shard_faults:
         yield Reason.of(Weight.INCOMPLETE, "shard_faults", "shards that ended by a fault: "
-                        f"{len(given.shard_faults)}.", given.shard_faults)
+                        f"{len(given.shard_faults)}.", (fault.text for fault in given.shard_faults))
     if given.stray_attempts:
         yield Reason.of(Weight.WARN, "stray_attempts", "attempts left triples that no receipt names: "
                         f"{len(given.stray_attempts)}.", given.stray_attempts)

@@ -18,6 +18,7 @@ from schemas.plan import Excluded
 from schemas.rule_row import RuleRow
 from schemas.settings import Exclusion, ScanSettings
 from schemas.shape import row_of
+from schemas.shard_fault import ShardFault
 from schemas.verdict import (
     CellCount,
     Coverage,
@@ -87,7 +88,7 @@ def _verdict() -> Any:
         decisions={"block": 1}, finding_count=1, occurrence_count=1, suppressed_count=0,
         regression=Regression(1, 1, 0, 0, 0, 0, 0, 0, ("https://e.test/b",), "r0", "2026-11-29"),
         suppressions=(SuppressionUse("region", "glob:/a", "main", "agreed", "web", "T-1", "2027-01-31", False, 0),),
-        provenance={"plan_id": "x"})
+        provenance={"plan_id": "x"}, shard_faults=(ShardFault(0, "shard-0000 of 1: Refused: x"),))
     return to_document(verdict, tables={"outcomes": {"digest": "d", "row_count": 1}},
                        receipts={"0": "attempt-1-00000001"})
 

@@ -23,6 +23,7 @@ from schemas.receipt import Receipt, TripleRef
 from schemas.route import Expectation, Journey, RouteKey
 from schemas.settings import IdentitySwitches, Settings
 from schemas.shape import RUN_COLUMNS, arrow_schema, faults_in, is_valid, load_schema, offences_in, record_of, table_of
+from schemas.shard_fault import ShardFault
 from schemas.verdict import Verdict
 from tasks.load import load_manifest, load_settings, setting_keys
 from tasks.publish import replay_manifest
@@ -186,6 +187,7 @@ def test_documents_have_the_fields_of_their_records() -> None:
     assert keys(receipt["triples"]["items"]) == names(TripleRef)
     stored = {"format_version", "tables", "receipts"}
     assert keys(load_schema("verdict")) == (names(Verdict) - {"findings"}) | stored
+    assert keys(load_schema("verdict")["properties"]["shard_faults"]["items"]) == names(ShardFault)
     entry = load_schema("manifest")["$defs"]["entry"]
     assert keys(entry) == names(ManifestEntry) - {"where"}
     assert keys(entry["properties"]["expect"]) == names(Expectation)

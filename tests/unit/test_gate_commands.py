@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from flows.judging import gate_again
 from schemas.baseline import parse_baseline
 from schemas.layout import EstateLayout
 from schemas.shape import arrow_schema, load_schema
+from schemas.verdict import from_document
 from tasks.store import Store
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
@@ -64,9 +66,9 @@ def change(path, **keys):
 
 
 def decided(document):
-    """A verdict without the day of the judgement and what only its writer knows."""
-    kept = {name: value for name, value in document.items() if name not in ("tables", "receipts")}
-    return kept | {"provenance": {**document["provenance"], "judged_on": ""}}
+    """A verdict of any version without the day of the judgement and what only its writer knows."""
+    verdict = from_document(document)
+    return replace(verdict, provenance={**verdict.provenance, "judged_on": ""})
 
 
 def tree(folder):
@@ -162,12 +164,16 @@ def test_evidence_that_is_lost_makes_the_run_incomplete(folder, call):
 
 
 def test_judging_again_does_not_undo_a_refusal(folder, call):
-    """What ended a shard by a fault is not in its receipts: the first verdict remembers it."""
-    fault = {"code": "shard_faults", "decision": "incomplete", "text": "x", "count": 1, "examples": ["shard 0: no"]}
-    change(folder / "verdict.json", reasons=[fault, *read(folder / "verdict.json")["reasons"]])
-    code, out, _ = call("gate", "r1", "--json")
-    (found,) = [reason for reason in json.loads(out)["reasons"] if reason["code"] == "shard_faults"]
-    assert (code, found["examples"]) == (2, ["shard 0: no"])
+    """What ended a shard by a fault is not in its receipts: the first verdict remembers it (version 1 in words)."""
+    text = "shard-0000 of 1 · 4 routes · about 8 s: Refused: no"
+    reason = {"code": "shard_faults", "decision": "incomplete", "text": "x", "count": 1, "examples": [text]}
+    stored = read(folder / "verdict.json")
+    for keys in ({"format_version": 1, "reasons": [reason, *stored["reasons"]]},
+                 {"format_version": 2, "shard_faults": [{"shard_index": 0, "text": text}]}):
+        (folder / "verdict.json").write_text(json.dumps(stored | keys), encoding="utf-8")
+        code, out, _ = call("gate", "r1", "--json")
+        (found,) = [reason for reason in json.loads(out)["reasons"] if reason["code"] == "shard_faults"]
+        assert (code, found["examples"]) == (2, [text])
 
 
 def test_a_run_that_cannot_be_gated_again_says_why(folder, call):
@@ -183,11 +189,12 @@ def test_a_run_that_cannot_be_gated_again_says_why(folder, call):
     assert call("gate", "nobody")[0] == 3
 
 
-@pytest.mark.parametrize(("name", "code"), [("plan.json", 2), ("verdict.json", 2)])
-def test_a_run_of_a_newer_format_is_refused_by_name(folder, call, name, code):
-    change(folder / name, format_version=2)
+@pytest.mark.parametrize(("name", "newest"), [("plan.json", 1), ("verdict.json", 2)])
+def test_a_run_of_a_newer_format_is_refused_by_name(folder, call, name, newest):
+    change(folder / name, format_version=newest + 1)
     found, _, said = call("gate", "r1")
-    assert (found, f"{name}: has format version 2, and this program reads versions up to 1" in said) == (code, True)
+    fault = f"{name}: has format version {newest + 1}, and this program reads versions up to {newest}"
+    assert (found, fault in said) == (2, True)
 
 
 def test_a_partial_of_a_newer_format_is_set_aside_by_name(folder, call):

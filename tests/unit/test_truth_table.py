@@ -14,6 +14,7 @@ from schemas.evidence import Quarantined
 from schemas.gate_input import GateInput
 from schemas.manifest import SourceFailure
 from schemas.policy import parse_policy
+from schemas.shard_fault import ShardFault
 from schemas.verdict import BAD_INPUT_STATE, ExitCode, from_document, to_document
 from tasks.gate import decide_verdict
 from tests.small_estate import (
@@ -80,7 +81,7 @@ def run_of(coverage: str) -> GateInput:
         receipts[1] = receipt(plan, 1, browser_version="150.0")
     set_aside = [Quarantined(1, "occurrences", "x", "impact", "row 1", C.task_id)] if coverage == "quarantine" else []
     return judge_of(plan, evidence_of(plan, rows, [occurrence(A)], ran, receipts, set_aside),
-                    shard_faults=("shard 0001: refused",) if coverage == "shard fault" else ())
+                    shard_faults=(ShardFault(1, "shard-0001 of 2: refused"),) if coverage == "shard fault" else ())
 
 
 def gate_of(coverage: str, baseline: str, mode: str) -> GateInput:
