@@ -4,6 +4,9 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterable
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +23,32 @@ LONGEST_LINES = 250
 
 def modules():
     return [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+
+
+def imported_by(paths: Iterable[Path]) -> set[str]:
+    """Names of what is imported from elsewhere, also where a module only takes its files, as they are installed."""
+    names: set[str] = set()
+    for path in paths:
+        text = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                names |= {name.name for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+                names.add(node.module)
+        names |= set(re.findall(r'\bfiles\("([\w.]+)"\)', text))
+    tops = {name.partition(".")[0] for name in names} - set(sys.stdlib_module_names) - {*PACKAGES, "tests"}
+    known = packages_distributions()
+    return {plain_name(known[top][0]) if top in known else top for top in tops}
+
+
+def plain_name(requirement: str) -> str:
+    return re.split(r"[<>=!~ \[;]", requirement)[0].lower().replace("_", "-")
+
+
+def declared(*extras: str) -> set[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lists = [project["dependencies"], *(project["optional-dependencies"][extra] for extra in extras)]
+    return {plain_name(text) for texts in lists for text in texts}
 
 
 def stages_in_table():
@@ -40,6 +69,16 @@ def test_import_linter_knows_every_stage():
 
 def test_there_are_no_drawers():
     assert [path for path in modules() if path.stem in DRAWERS or path.parent.name in DRAWERS] == []
+
+
+def test_what_is_imported_is_declared_and_what_is_declared_is_imported():
+    assert imported_by(modules()) == declared()
+    assert imported_by(sorted((ROOT / "tests").rglob("*.py"))) - declared("dev") == set()
+
+
+def test_what_is_declared_has_a_pinned_version():
+    pinned = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    assert declared("dev") - {plain_name(line) for line in pinned if "==" in line} == set()
 
 
 def test_modules_are_short():
