@@ -1,7 +1,7 @@
 """Settings in force: flags over environment over `fanfold.yaml`, and the capacity that follows from them.
 
 Here: where settings come from. Not here: their schema and merging (`tasks/load`), parameters of one run
-(`parameters.py`).
+(`request.py`).
 """
 
 import os

@@ -1,6 +1,6 @@
 """What the shards left behind, verified: the input of converge.
 
-Here: the record. Not here: verifying (`tasks/collect.py`), merging (`tasks/converge.py`).
+Here: the record. Not here: verifying (`tasks/collect.py`), merging (`tasks/converge/`).
 """
 
 from dataclasses import dataclass, field

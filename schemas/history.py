@@ -1,6 +1,6 @@
 """Timing history: how long routes took in past runs.
 
-Here: samples and the fold of them for one route. Not here: percentiles (`tasks/learn.py`), packing (`tasks/plan.py`).
+Here: samples and the fold of them for one route. Not here: percentiles (`tasks/learn.py`), packing (`tasks/plan/`).
 """
 
 from collections.abc import Iterator, Mapping

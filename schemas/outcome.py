@@ -1,7 +1,7 @@
 """What happened to a route: exactly one outcome each.
 
 Here: the closed set, which of it counts as covered, and the record. Not here: how a page is judged (`tasks/scan/`),
-how many rows become one (`tasks/converge.py`).
+how many rows become one (`tasks/converge/`).
 """
 
 from dataclasses import dataclass

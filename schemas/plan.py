@@ -1,7 +1,7 @@
 """The frozen plan of a run: which shard scans which route, and everything later stages need to stay pure.
 
-Here: rows, header, and the plan's own check. Not here: packing (`tasks/plan.py`), storing (`tasks/store.py`).
-Next: each shard reads its rows (`tasks/scan/`), the fold compares with all of them (`tasks/converge.py`).
+Here: rows, header, and the plan's own check. Not here: packing (`tasks/plan/`), storing (`tasks/store.py`).
+Next: each shard reads its rows (`tasks/scan/`), the fold compares with all of them (`tasks/converge/`).
 """
 
 from collections import Counter

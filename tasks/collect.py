@@ -1,7 +1,7 @@
 """Collect what the shards left in the store, prove it, and set broken pieces aside by name.
 
 Here: choosing the receipt of each shard and reading the triples that it names. Not here: which row of a route wins
-(`tasks/converge.py`, the next stage). Receipts come from the store, never from futures.
+(`tasks/converge/`, the next stage). Receipts come from the store, never from futures.
 """
 
 import json

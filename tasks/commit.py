@@ -2,7 +2,7 @@
 
 Here: the commit protocol. A triple (occurrences, rule results, outcomes) counts once its outcomes file is there, which
 is written last and whose footer holds rows and digests of the other two; an attempt counts once its receipt is there.
-Not here: which rows win (`tasks/converge.py`), what is still to scan (`tasks/scan/work.py`).
+Not here: which rows win (`tasks/converge/`), what is still to scan (`tasks/scan/work.py`).
 Both the shard (it adopts earlier triples) and the fold (`tasks/collect.py`) read through this module.
 """
 

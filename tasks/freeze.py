@@ -1,7 +1,7 @@
 """Freeze a plan with its snapshot in the run folder, and read it back.
 
 Here: the order of writing (rows and snapshot first, `plan.json` last: it commits the plan) and the proof on reading.
-Not here: making a plan (`tasks/plan.py`). Next: each shard reads its rows, the fold reads all of them.
+Not here: making a plan (`tasks/plan/`). Next: each shard reads its rows, the fold reads all of them.
 """
 
 from collections.abc import Mapping

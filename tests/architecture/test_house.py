@@ -19,6 +19,7 @@ PACKAGES = ("flows", "tasks", "schemas")
 DRAWERS = {"utils", "helpers", "common", "core", "base", "manager", "processor", "misc"}
 SHARED_BY_EFFECTS = {"store", "freeze", "commit"}
 LONGEST_LINES = 250
+NAMED_PLACE = re.compile(r"`((?:flows|tasks|schemas|tests|docs|data|deployments)/[\w/.-]*|[\w/-]+\.py)`")
 
 
 def modules():
@@ -89,6 +90,19 @@ def test_modules_are_short():
 def test_every_module_says_what_belongs_there_and_what_must_not():
     silent = [path for path in modules() if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
     assert silent == []
+
+
+def test_what_docstrings_name_is_there():
+    """A folder or module between backticks, from the root, its package or its own folder."""
+    lost = []
+    for path in modules():
+        docs = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(path.read_text("utf-8")))
+                if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)]
+        named = NAMED_PLACE.findall("\n".join(docs))
+        places = (ROOT, path.parent, *(ROOT / package for package in PACKAGES))
+        lost += [f"{path.relative_to(ROOT)}: {name}" for name in named
+                 if not any((place / name).exists() or (place / f"{name}.py").exists() for place in places)]
+    assert lost == []
 
 
 def test_flows_are_not_called_like_their_siblings_or_the_standard_library():
