@@ -59,11 +59,8 @@ class StoredSamples:
     warnings: tuple[str, ...] = ()
 
 
-def read_inputs(request: AuditRequest, settings: Settings, store: Store, now: str) -> Inputs:
+def read_inputs(request: AuditRequest, settings: Settings, store: Store) -> Inputs:
     """Read every file that a request names.
-
-    Args:
-        now: ISO 8601 in UTC.
 
     Raises:
         ContractError: with the offences of all of them.

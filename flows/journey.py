@@ -143,7 +143,7 @@ def make_new_plan(
     Raises:
         ContractError: bad input of any kind.
     """
-    inputs = read_inputs(request, settings, store, now)
+    inputs = read_inputs(request, settings, store)
     capacity = capacity_of(settings)
     settings = replace(inputs.settings, shards=request.shards or settings.shards)
     normalized = normalize(inputs.manifest, settings)

@@ -85,7 +85,6 @@ class Manifest:
     estate: str | None = None
     default_journey: Journey = Journey.PRIMARY
     exclude: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
     failures: tuple[SourceFailure, ...] = ()
     warnings: tuple[str, ...] = ()
     children: tuple[SourceCount, ...] = ()

@@ -44,7 +44,6 @@ EXIT_CODES: Mapping[VerdictKind, ExitCode] = {
     VerdictKind.PASSED: ExitCode.PASSED, VerdictKind.BLOCKED: ExitCode.BLOCKED,
     VerdictKind.INCOMPLETE: ExitCode.INCOMPLETE,
 }
-BAD_INPUT_STATE = "BadInput"
 FLOW_STATES: Mapping[VerdictKind, str] = {
     VerdictKind.PASSED: "Completed", VerdictKind.BLOCKED: "Blocked", VerdictKind.INCOMPLETE: "Incomplete",
 }

@@ -14,7 +14,7 @@ from typing import Any
 
 from schemas.history import KEPT_SAMPLES, RouteTiming, Sample, TimingHistory
 from schemas.outcome import Outcome
-from schemas.shape import record_of, row_of
+from schemas.shape import record_of
 
 QUANTILES = (0.5, 0.75, 0.95, 0.99)
 LONGEST_S = 86_400  # a visit that took a day is a mistake of whoever wrote it
@@ -109,11 +109,6 @@ def samples_from_timings(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Sample
     found = [sample for row in rows for sample in _samples_in(row)]
     sound = [sample for sample in found if _is_sound(sample)]
     return sound, len(found) - len(sound)
-
-
-def sample_rows(samples: Iterable[Sample]) -> list[dict[str, Any]]:
-    """Return rows of `history/<run_id>.parquet` by `sample.schema.json`, without estate and run date."""
-    return [row_of(sample) for sample in samples]
 
 
 def samples_from_rows(rows: Iterable[Mapping[str, Any]]) -> list[Sample]:

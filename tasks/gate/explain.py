@@ -105,13 +105,12 @@ def _explain_rules(
     by_rule: dict[str, list[Judged]] = defaultdict(list)
     for item in items:
         by_rule[item.sighting.rule].append(item)
-    rules = [_explain(rule, ran.get(rule), rule in needed, by_rule.get(rule, []), given)
+    rules = [_explain(rule, ran.get(rule), rule in needed, by_rule.get(rule, []))
              for rule in {*ran, *by_rule, *needed}]
     return tuple(sorted(rules, key=lambda r: (-r.decision.rank if r.decision else 1, r.rule)))
 
 
-def _explain(rule: str, classes: Counter[str] | None, is_needed: bool, items: Sequence[Judged],
-             given: GateInput) -> RuleExplanation:
+def _explain(rule: str, classes: Counter[str] | None, is_needed: bool, items: Sequence[Judged]) -> RuleExplanation:
     came_out = "not run" if classes is None else ", ".join(f"{name} {count}" for name, count in sorted(classes.items()))
     if not items:
         text = "nothing found"

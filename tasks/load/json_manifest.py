@@ -29,7 +29,6 @@ class Listed:
     estate: str | None = None
     default_journey: Journey = Journey.PRIMARY
     exclude: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
 
@@ -78,7 +77,6 @@ def listed_in(document: Any, subject: str) -> Listed:
         estate=document.get("estate"),
         default_journey=Journey(document.get("default_journey", Journey.PRIMARY)),
         exclude=tuple(document.get("exclude", ())),
-        hosts=tuple(document.get("hosts", ())),
         settings={"scan.hosts": document["hosts"]} if document.get("hosts") else {},
     )
 

@@ -86,7 +86,7 @@ def _read_document(document: _Document, tree: SitemapTree, rules: Collection[str
     listed = _listed(kind, document, tree.switches, rules)
     return Manifest(
         source=document.name, digest=document.digest, entries=tuple(listed.entries), estate=listed.estate,
-        default_journey=listed.default_journey, exclude=listed.exclude, hosts=listed.hosts, warnings=listed.warnings,
+        default_journey=listed.default_journey, exclude=listed.exclude, warnings=listed.warnings,
         settings=listed.settings,
     )
 

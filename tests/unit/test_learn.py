@@ -9,11 +9,10 @@ import pytest
 from schemas.history import KEPT_SAMPLES, RouteTiming, Sample, TimingHistory
 from schemas.outcome import Outcome, OutcomeKind
 from schemas.route import RouteKey
-from schemas.shape import faults_in, table_of
+from schemas.shape import faults_in, row_of, table_of
 from tasks.learn import (
     fold_timings,
     merge_plain,
-    sample_rows,
     samples_from_rows,
     samples_from_timings,
     samples_of,
@@ -148,7 +147,7 @@ def test_rows_of_timings_keep_their_schema_and_come_back() -> None:
 
 def test_rows_of_samples_keep_their_schema_and_come_back() -> None:
     samples = samples_of([outcome("/a"), outcome("/b", OutcomeKind.TIMED_OUT), outcome("/c")], "r1")
-    table = table_of("sample", [{"estate": "shop", "run_date": "2026-11-30", **row} for row in sample_rows(samples)])
+    table = table_of("sample", [{"estate": "shop", "run_date": "2026-11-30", **row_of(taken)} for taken in samples])
     assert faults_in("sample", table) == {}
     assert samples_from_rows(table.to_pylist()) == samples
 

@@ -49,8 +49,7 @@ def test_an_object_with_settings_of_the_estate() -> None:
     raw = json.dumps({"$schema": "x", "estate": "shop", "default_journey": "secondary", "exclude": ["glob:/x/**"],
                       "hosts": ["cdn.test"], "routes": [FULL]})
     assert load(raw) == Manifest("m", hashlib.sha256(raw.encode()).hexdigest(), (full_entry("routes[0]"),), "shop",
-                                 Journey.SECONDARY, ("glob:/x/**",), ("cdn.test",),
-                                 settings={"scan.hosts": ["cdn.test"]})
+                                 Journey.SECONDARY, ("glob:/x/**",), settings={"scan.hosts": ["cdn.test"]})
 
 
 def test_nulls_say_nothing() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from schemas.errors import ContractError
 from schemas.history import Sample
-from schemas.shape import record_of, table_of
-from tasks.learn import fold_timings, sample_rows, samples_from_rows, samples_from_timings, timing_rows
+from schemas.shape import record_of, row_of, table_of
+from tasks.learn import fold_timings, samples_from_rows, samples_from_timings, timing_rows
 from tasks.load import LoadedTimings, load_timings
 
 RUN = {"estate": "e", "run_id": "r2", "run_date": "2026-01-03"}
@@ -48,7 +48,7 @@ def test_timings_come_back_from_json_and_parquet_as_they_were() -> None:
 
 
 def test_samples_come_back_from_json_and_parquet_as_they_were() -> None:
-    rows = [{**RUN, **row} for row in sample_rows(SAMPLES)]
+    rows = [{**RUN, **row_of(sample)} for sample in SAMPLES]
     for document in (rows, parquet(table_of("sample", rows))):
         loaded = load(document)
         assert samples_from_rows(loaded.samples) == SAMPLES
@@ -56,7 +56,7 @@ def test_samples_come_back_from_json_and_parquet_as_they_were() -> None:
 
 
 def test_malformed_rows_are_left_out_and_counted() -> None:
-    good = {**RUN, **sample_rows(SAMPLES)[0]}
+    good = {**RUN, **row_of(SAMPLE)}
     bad = [{**good, "scan_ms": 0}, {**good, "task_id": "x"}, {**good, "burned_ms": None}]
     for document in ([good, *bad, 5, {}], parquet(table_of("sample", [good, *bad]))):
         loaded = load(document)
@@ -69,14 +69,14 @@ def test_malformed_rows_are_left_out_and_counted() -> None:
     {"ended_at": "2027-01-31t08:00:00Z"}, {"ended_at": "2027-01-31T08:00:00.123456789Z"}, {"scan_ms": 10**30},
     {"burned_ms": 1e30}, {"route": "\ud800"}, {"run_date": "0000-01-01"}])
 def test_a_row_that_no_column_can_hold_is_left_out(change: dict[str, object]) -> None:
-    good = {**RUN, **sample_rows(SAMPLES)[0]}
+    good = {**RUN, **row_of(SAMPLE)}
     loaded = load([good, {**good, **change}, good])
     assert [record_of(Sample, row) for row in loaded.samples] == [SAMPLE, SAMPLE]
     assert loaded.warnings == ("t: 1 malformed row left out.",)
 
 
 def test_a_stored_time_that_is_in_no_calendar_is_left_out() -> None:
-    table = table_of("sample", [{**RUN, **sample_rows(SAMPLES)[0]}] * 2)
+    table = table_of("sample", [{**RUN, **row_of(SAMPLE)}] * 2)
     times = pa.array([0, 10**15], pa.timestamp("ms", tz="UTC"))
     loaded = load(parquet(table.set_column(table.column_names.index("ended_at"), "ended_at", times)))
     assert [row["ended_at"].isoformat() for row in loaded.samples] == ["1970-01-01T00:00:00+00:00"]

@@ -15,7 +15,7 @@ from schemas.gate_input import GateInput
 from schemas.manifest import SourceFailure
 from schemas.policy import parse_policy
 from schemas.shard_fault import ShardFault
-from schemas.verdict import BAD_INPUT_STATE, ExitCode, from_document, to_document
+from schemas.verdict import ExitCode, from_document, to_document
 from tasks.gate import decide_verdict
 from tests.small_estate import (
     ENGINE,
@@ -123,7 +123,7 @@ def decided(make) -> tuple[str, int, str, tuple[str, ...]]:
     try:
         verdict = decide_verdict(make())
     except ContractError:
-        return "bad input", int(ExitCode.BAD_INPUT), BAD_INPUT_STATE, ()
+        return "bad input", int(ExitCode.BAD_INPUT), "BadInput", ()
     return verdict.kind.value, int(verdict.exit_code), verdict.flow_state, tuple(r.code for r in verdict.reasons)
 
 
