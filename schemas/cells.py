@@ -19,7 +19,7 @@ JOURNEYS = tuple(journey.value for journey in Journey)
 RULE_ROW = "rule "
 
 
-class Action(StrEnum):
+class CellAction(StrEnum):
     """What findings of a cell do."""
 
     BLOCK = "block"
@@ -29,14 +29,14 @@ class Action(StrEnum):
 
     @property
     def can_block(self) -> bool:
-        return self in (Action.BLOCK, Action.BLOCK_NEW)
+        return self in (CellAction.BLOCK, CellAction.BLOCK_NEW)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One cell: an action, and how many findings it lets pass."""
 
-    action: Action
+    action: CellAction
     allowed: int = 0
 
 
@@ -46,7 +46,7 @@ CellTable = Mapping[tuple[str, str], Cell]  # (row, journey); a row is an impact
 def default_cells() -> dict[tuple[str, str], Cell]:
     """Return the table that holds where the user says nothing."""
     strict = ("critical", "serious", UNKNOWN_IMPACT)
-    return {(row, journey): Cell(Action.BLOCK if row in strict and journey == Journey.PRIMARY else Action.WARN)
+    return {(row, journey): Cell(CellAction.BLOCK if row in strict and journey == Journey.PRIMARY else CellAction.WARN)
             for row in (*IMPACT_ROWS, *ROWS_APART) for journey in JOURNEYS}
 
 
@@ -65,4 +65,4 @@ def _by_journey(row: Any) -> Mapping[str, Any]:
 
 
 def _cell(spec: Any) -> Cell:
-    return Cell(Action(spec)) if isinstance(spec, str) else Cell(Action(spec["action"]), spec.get("allowed", 0))
+    return Cell(CellAction(spec)) if isinstance(spec, str) else Cell(CellAction(spec["action"]), spec.get("allowed", 0))

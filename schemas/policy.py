@@ -16,8 +16,8 @@ from schemas.cells import (
     NEEDS_REVIEW,
     OTHER,
     RULE_ROW,
-    Action,
     Cell,
+    CellAction,
     CellTable,
     cells_of,
     default_cells,
@@ -79,13 +79,13 @@ class Policy:
     def named_rules(self) -> frozenset[str]:
         """Rules that the policy names and does not ignore everywhere: they must have been run."""
         return frozenset(row.removeprefix(RULE_ROW) for table in self.tables for (row, _), cell in table.items()
-                         if row.startswith(RULE_ROW) and cell.action is not Action.IGNORE)
+                         if row.startswith(RULE_ROW) and cell.action is not CellAction.IGNORE)
 
     @property
     def ignored_rules(self) -> frozenset[str]:
         """Rules that the policy ignores on every journey and names nowhere else: nobody needs their results."""
         ignored = [row.removeprefix(RULE_ROW) for (row, _), cell in self.cells.items()
-                   if row.startswith(RULE_ROW) and cell.action is Action.IGNORE]
+                   if row.startswith(RULE_ROW) and cell.action is CellAction.IGNORE]
         return frozenset(rule for rule in ignored if ignored.count(rule) == len(JOURNEYS)) - self.named_rules
 
     @property
@@ -230,6 +230,6 @@ def _pattern_offences(document: Mapping[str, Any], subject: str) -> Iterable[Off
 
 def _unknown_offences(document: Mapping[str, Any], subject: str) -> Iterable[Offence]:
     for where, part in _parts(document):
-        if any(cell.action is Action.IGNORE for (row, _), cell in cells_of(part).items() if row == UNKNOWN_IMPACT):
+        if any(cell.action is CellAction.IGNORE for (row, _), cell in cells_of(part).items() if row == UNKNOWN_IMPACT):
             yield Offence(f"{subject}: {where}.cells.unknown", "a finding without an impact cannot be ignored",
                           "block, block_new or warn", "The engine gave no impact: that says nothing about the harm.")

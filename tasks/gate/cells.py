@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from operator import attrgetter
 
-from schemas.cells import IMPACT_ROWS, JOURNEYS, Action, Cell
+from schemas.cells import IMPACT_ROWS, JOURNEYS, Cell, CellAction
 from schemas.counts import CellCount
 from schemas.finding import UNKNOWN_IMPACT, Decision, Finding, Sighting, Standing, impact_rank
 from schemas.gate_input import GateInput
@@ -77,7 +77,7 @@ def judge_sightings(
         standing = None if changes is None else changes[spot].standing if new else Standing.CARRIED
         is_regression = (
             standing is Standing.NEW and open_count > 0 and sighting.task_id in clean and _weighs(kind, sighting)
-            and policy.regression == "block" and cell.action is not Action.IGNORE)
+            and policy.regression == "block" and cell.action is not CellAction.IGNORE)
         judged.append(Judged(
             sighting=sighting, journey=journey, kind=kind, cell_name=name, cell=cell, open_count=open_count,
             new_count=min(new, open_count), standing=standing, is_regression=is_regression,
@@ -90,10 +90,10 @@ def _weighs(kind: str, sighting: Sighting) -> bool:
 
 
 def _decide(cell: Cell, open_count: int, standing: Standing | None) -> Decision:
-    if open_count == 0 or cell.action is Action.IGNORE:
+    if open_count == 0 or cell.action is CellAction.IGNORE:
         return Decision.IGNORE
-    blocks = cell.action is Action.BLOCK or (
-        cell.action is Action.BLOCK_NEW and standing in (None, Standing.NEW))
+    blocks = cell.action is CellAction.BLOCK or (
+        cell.action is CellAction.BLOCK_NEW and standing in (None, Standing.NEW))
     return Decision.BLOCK if blocks else Decision.WARN
 
 

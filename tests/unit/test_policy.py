@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from schemas.address import identity_of
-from schemas.cells import Action, Cell
+from schemas.cells import Cell, CellAction
 from schemas.errors import ContractError
 from schemas.outcome import OutcomeKind
 from schemas.pattern import Pattern, Patterns
@@ -50,9 +50,9 @@ def test_experimental_and_deprecated_rules_are_never_needed():
 def test_an_empty_policy_is_the_default_one():
     """Critical, serious and unknown block on primary, the rest warns."""
     assert policy_of(None) == policy_of({}) == default_policy()
-    blocking = {key for key, cell in default_policy().cells.items() if cell == Cell(Action.BLOCK)}
+    blocking = {key for key, cell in default_policy().cells.items() if cell == Cell(CellAction.BLOCK)}
     assert blocking == {("critical", "primary"), ("serious", "primary"), ("unknown", "primary")}
-    assert {cell for key, cell in default_policy().cells.items() if key not in blocking} == {Cell(Action.WARN)}
+    assert {cell for key, cell in default_policy().cells.items() if key not in blocking} == {Cell(CellAction.WARN)}
 
 
 def test_a_row_may_be_an_action_or_one_for_each_journey_and_may_have_a_limit():
@@ -61,10 +61,10 @@ def test_a_row_may_be_an_action_or_one_for_each_journey_and_may_have_a_limit():
                                  "moderate": {"primary": {"action": "block", "allowed": 2}}},
                        "needs_review": {"primary": "block"}}).cells
     assert {key: cell for key, cell in cells.items() if cell != default_policy().cells[key]} == {
-        ("critical", "primary"): Cell(Action.BLOCK_NEW), ("critical", "secondary"): Cell(Action.BLOCK_NEW),
-        ("serious", "secondary"): Cell(Action.BLOCK), ("minor", "primary"): Cell(Action.BLOCK, 5),
-        ("minor", "secondary"): Cell(Action.BLOCK, 5), ("moderate", "primary"): Cell(Action.BLOCK, 2),
-        ("needs_review", "primary"): Cell(Action.BLOCK)}
+        ("critical", "primary"): Cell(CellAction.BLOCK_NEW), ("critical", "secondary"): Cell(CellAction.BLOCK_NEW),
+        ("serious", "secondary"): Cell(CellAction.BLOCK), ("minor", "primary"): Cell(CellAction.BLOCK, 5),
+        ("minor", "secondary"): Cell(CellAction.BLOCK, 5), ("moderate", "primary"): Cell(CellAction.BLOCK, 2),
+        ("needs_review", "primary"): Cell(CellAction.BLOCK)}
 
 
 @pytest.mark.parametrize(("document", "said"), [

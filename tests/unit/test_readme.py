@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from schemas.cells import Action
+from schemas.cells import CellAction
 from schemas.policy import parse_policy
 from schemas.shape import offences_in
 from schemas.suppression import parse_suppressions
@@ -23,8 +23,8 @@ def snippet(first_line: str) -> str:
 
 def test_the_policy_is_one() -> None:
     policy = parse_policy(load_yaml(snippet("standard: wcag22").encode(), "README.md"), "README.md", None)
-    assert policy.cells["serious", "primary"].action is Action.BLOCK_NEW
-    assert policy.cells["critical", "secondary"].action is Action.BLOCK
+    assert policy.cells["serious", "primary"].action is CellAction.BLOCK_NEW
+    assert policy.cells["critical", "secondary"].action is CellAction.BLOCK
     assert (policy.coverage.min_routes, len(policy.accepted), len(policy.overrides)) == (500, 1, 1)
 
 
