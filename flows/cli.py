@@ -21,9 +21,9 @@ from flows.commands.installation import doctor, settings
 from flows.commands.kept_server import down, up
 from flows.commands.stored_runs import export, prune, report, runs, show
 from flows.server import server_at_hand
-from flows.terminal import for_terminal
 from schemas.errors import AuditError, ContractError
 from schemas.exit_code import ExitCode
+from schemas.terminal import for_terminal
 
 app = typer.Typer(name="fanfold", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
                   help="Audit the accessibility of a web estate: fan out over balanced shards, fold into one verdict.")

@@ -14,9 +14,9 @@ from typing import Protocol
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from flows.terminal import for_terminal
 from schemas.plan import PlanHeader
 from schemas.plural import plural
+from schemas.terminal import for_terminal
 from tasks.scan.watch import Event
 
 PLAIN_SECONDS = 5.0

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from flows.progress import Terminal, listening
 from flows.request import AuditRequest, as_request
 from flows.server import client_environment, wait_until_healthy
-from flows.terminal import for_terminal
 from schemas.exit_code import ExitCode
+from schemas.terminal import for_terminal
 
 if TYPE_CHECKING:
     from flows.runs import RunRef

@@ -15,12 +15,12 @@ from rich.text import Text
 from flows.progress import in_words
 from flows.report_run import proved_rows
 from flows.runs import RunRef
-from flows.terminal import one_line
 from schemas.finding import Finding
 from schemas.manifest import SourceCount
 from schemas.plan import Plan
 from schemas.plural import plural
 from schemas.shape import row_of
+from schemas.terminal import one_line
 from schemas.verdict import Reason, Verdict, VerdictKind, from_document, to_document
 from tasks.store import Store
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.terminal import one_line
 from schemas.exit_code import ExitCode
+from schemas.terminal import one_line
 
 RunId = Annotated[str, typer.Argument(help="Id of a folded run, `ESTATE/ID` if several have it, or `latest`.")]
 Policy = Annotated[str | None, typer.Option(help="Policy file in place of the run's own.")]

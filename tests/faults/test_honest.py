@@ -11,8 +11,8 @@ from flows.cli import exit_code_of
 from flows.journey import plan_run
 from flows.judging import gate_again
 from flows.request import AuditRequest
-from flows.terminal import for_terminal
 from schemas.errors import ContractError, IntegrityError, TransientError
+from schemas.terminal import for_terminal
 from schemas.verdict import ExitCode, VerdictKind
 from tasks.commit import Shelf, attempt_number
 from tasks.freeze import read_header
