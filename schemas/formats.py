@@ -10,7 +10,8 @@ from jsonschema import FormatChecker
 
 FORMATS = FormatChecker(formats=())
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})", re.ASCII)
+_OFFSET = r"(Z|[+-]([01]\d|2[0-3]):[0-5]\d)"
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d{1,6})?" + _OFFSET, re.ASCII)
 
 
 @FORMATS.checks("date", raises=ValueError)

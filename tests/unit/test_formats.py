@@ -1,18 +1,8 @@
 """Days and moments as the schemas want them."""
 
-from datetime import datetime
-
-import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from schemas.formats import FORMATS
-from schemas.shape import arrow_column
-
-LIKE_A_MOMENT = st.builds(
-    "{:%Y-%m-%d}{}{:%H:%M:%S}{}{}".format, st.datetimes(datetime(1000, 1, 1)), st.sampled_from("TTt "), st.times(),
-    st.from_regex(r"\A([.,][0-9]{0,9})?\Z"), st.from_regex(r"\A([Zz]?|[+-][0-2][0-9]:?[0-9]{0,2})\n?\Z"))
 
 
 @pytest.mark.parametrize(("format_name", "text", "is_sound"), [
@@ -24,13 +14,8 @@ LIKE_A_MOMENT = st.builds(
     ("date-time", "2027-01-31T25:00:00Z", False), ("date-time", "20270131T080000Z", False), ("date-time", None, True),
     ("date-time", "2027-01-31t08:00:00Z", False), ("date-time", "2027-01-31T08:00:00.123456789Z", False),
     ("date-time", "2027-01-31T08:00:00,250Z", False), ("date-time", "2027-01-31T08Z", False),
+    ("date-time", "2027-01-31T08:00:00-00:60", False), ("date-time", "2027-01-31T08:00:00+23:59", True),
     ("date-time", "9999-12-31T23:59:59-10:00", False), ("date-time", "0001-01-01T00:00:00+10:00", False),
 ])
 def test_formats(format_name: str, text: object, is_sound: bool) -> None:
     assert FORMATS.conforms(text, format_name) is is_sound
-
-
-@given(LIKE_A_MOMENT)
-def test_what_is_a_moment_is_the_same_moment_to_arrow(text: str) -> None:
-    if FORMATS.conforms(text, "date-time"):
-        assert arrow_column([text], pa.timestamp("us", tz="UTC")).to_pylist() == [datetime.fromisoformat(text)]
