@@ -87,10 +87,7 @@ def write_triple(
         tables: one for each of `TRIPLE_KINDS`, with the Arrow schema of its rows.
         browser_version: that saw the pages, so that no later attempt can call them another's.
     """
-    footer: dict[str, object] = {
-        "plan_id": shelf.plan_id, "shard_index": shelf.shard_index, "attempt_name": attempt_name, "number": number,
-        "browser_version": browser_version,
-    }
+    footer = {**_place(shelf, attempt_name, number), "browser_version": browser_version}
     for kind in TRIPLE_KINDS[:-1]:
         key = shelf.run.triple(shelf.shard_index, attempt_name, kind, number)
         footer[kind] = {"rows": tables[kind].num_rows, "sha256": shelf.store.write_table(key, tables[kind])}
@@ -114,10 +111,10 @@ def read_triple(
     key = shelf.run.triple(shelf.shard_index, attempt_name, "outcomes", number)
     if outcomes_digest is not None and digest != outcomes_digest:
         raise IntegrityError(key, "digest is not the one in the receipt")
-    place = {"plan_id": shelf.plan_id, "shard_index": shelf.shard_index, "attempt_name": attempt_name, "number": number}
-    for name, value in place.items():
-        if footer.get(name) != value:
-            raise IntegrityError(key, f"footer says {name} {footer.get(name)!r}, expected {value!r}")
+    said = {"run_id": shelf.run.run_id, **footer}  # a footer of before names no run: its rows do
+    for name, value in _place(shelf, attempt_name, number).items():
+        if said.get(name) != value:
+            raise IntegrityError(key, f"footer says {name} {said.get(name)!r}, expected {value!r}")
     tables = {"outcomes": outcomes}
     for kind in TRIPLE_KINDS[:-1]:
         table, _, digest_found = _read(shelf, attempt_name, kind, number)
@@ -125,6 +122,8 @@ def read_triple(
             raise IntegrityError(shelf.run.triple(shelf.shard_index, attempt_name, kind, number),
                                  "rows or digest are not those in the footer of the outcomes file")
         tables[kind] = table
+    for kind, table in tables.items():
+        _check_run(shelf, shelf.run.triple(shelf.shard_index, attempt_name, kind, number), table)
     faults = tuple(fault for kind, table in tables.items()
                    for fault in _row_faults(shelf, kind, attempt_name, number, table, task_ids))
     faulty = pa.array(sorted({fault.task_id for fault in faults}), pa.string())
@@ -150,7 +149,7 @@ def read_receipt(shelf: Shelf, attempt_name: str) -> Receipt | None:
     """Read the receipt of an attempt; None where there is none.
 
     Raises:
-        IntegrityError: it breaks its schema or speaks of another plan, shard or attempt.
+        IntegrityError: it breaks its schema or speaks of another plan, run, shard or attempt.
     """
     key = shelf.run.receipt(shelf.shard_index, attempt_name)
     try:
@@ -161,12 +160,24 @@ def read_receipt(shelf: Shelf, attempt_name: str) -> Receipt | None:
     offences = offences_in("receipt", document, key)
     if offences:
         raise IntegrityError(key, "; ".join(offence.fault for offence in offences[:3]))
-    said = (document["plan_id"], document["shard_index"], document["attempt_name"])
-    if said != (shelf.plan_id, shelf.shard_index, attempt_name):
-        raise IntegrityError(key, f"is of plan, shard and attempt {said}")
+    said = (document["plan_id"], document["run_id"], document["shard_index"], document["attempt_name"])
+    if said != (shelf.plan_id, shelf.run.run_id, shelf.shard_index, attempt_name):
+        raise IntegrityError(key, f"is of plan, run, shard and attempt {said}")
     document["triples"] = tuple(TripleRef(**triple) for triple in document["triples"])
     document["ended_by"] = EndedBy(document["ended_by"])
     return Receipt(**document)
+
+
+def _place(shelf: Shelf, attempt_name: str, number: int) -> dict[str, object]:
+    """Return what a triple says of itself; two runs of one manifest have one plan id, so the run is said too."""
+    return {"plan_id": shelf.plan_id, "run_id": shelf.run.run_id, "shard_index": shelf.shard_index,
+            "attempt_name": attempt_name, "number": number}
+
+
+def _check_run(shelf: Shelf, key: str, table: pa.Table) -> None:
+    foreign = sorted(set(map(str, table["run_id"].unique().to_pylist())) - {shelf.run.run_id})
+    if foreign:
+        raise IntegrityError(key, f"holds rows of run {', '.join(foreign)}, expected {shelf.run.run_id}")
 
 
 def _row_faults(

@@ -1,12 +1,15 @@
 """Break what lies in the store, then go on: broken pieces are named, their routes scanned again, the rest is kept."""
 
 import contextlib
+import shutil
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from schemas.errors import IntegrityError, TransientError
+from schemas.layout import RunLayout
 from schemas.shape import table_of
 from schemas.verdict import VerdictKind
 from tasks.commit import Shelf, committed_numbers, read_receipt, write_receipt, write_triple
@@ -41,21 +44,37 @@ def test_a_broken_triple_is_quarantined_and_healed_by_the_next_attempt(whole, ki
     assert (sorted(site.log), legs.dataset()) == ([f"/p{i:02d}" for i in range(6)], expected)
 
 
-@pytest.mark.parametrize("change", [{"plan_id": "f" * 64}, {"shard_index": 7}], ids=["stale plan", "foreign shard"])
-def test_a_triple_of_another_plan_or_shard_is_not_adopted(whole, change):
+@pytest.mark.parametrize("change", [{"plan_id": "f" * 64}, {"run": RunLayout("site", "r0")}, {"shard_index": 7}],
+                         ids=["stale plan", "run of another day", "foreign shard"])
+def test_a_triple_of_another_plan_run_or_shard_is_not_adopted(whole, change):
     site, legs, expected = whole
     foreign = replace(shelf_of(legs), **change)
     tables = {kind: legs.store.read_table(first_triple(legs, kind))[0]
               for kind in ("outcomes", "occurrences", "rule_results")}
     write_triple(foreign, "attempt-9-00000000", 1, tables)
-    if "shard_index" in change:  # its files, in the wrong folder
+    if "plan_id" not in change:  # its files, in the wrong folder
         for kind in tables:
-            wrong = legs.run.ref.layout.triple(7, "attempt-9-00000000", kind, 1)
+            wrong = foreign.run.triple(foreign.shard_index, "attempt-9-00000000", kind, 1)
             legs.store.write(legs.run.ref.layout.triple(0, "attempt-9-00000000", kind, 1), legs.store.read(wrong))
     report = legs.scan()
     assert "not adopted" in report.log_tail
     legs.fold()
     assert (site.log, legs.dataset()) == ([], expected)
+
+
+def test_partials_of_another_day_are_no_scan_of_today(start):
+    """Two days of one manifest have one plan id: yesterday's receipts in today's folder pass nothing."""
+    with small_site(2) as site:
+        yesterday = start(site, "r1")
+        yesterday.scan()
+        today = start(site, "r2")
+    assert today.run.plan_id == yesterday.run.plan_id
+    root = Path(today.run.ref.store)
+    shutil.copytree(root / yesterday.run.ref.layout.root / "partials", root / today.run.ref.layout.root / "partials")
+    verdict = today.fold()
+    assert (verdict.kind, {row["outcome"] for row in today.rows("outcomes", ("outcome",))}) == (
+        VerdictKind.INCOMPLETE, {"missing"})
+    assert {row["kind"] for row in today.rows("quarantine", ("kind",))} == {"receipt", "triple"}
 
 
 def test_a_quarantined_row_is_scanned_again_and_can_heal_the_run(whole):

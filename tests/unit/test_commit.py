@@ -1,6 +1,7 @@
 """Triples and receipts are proven wherever they are read; what is broken is set aside by name."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -10,6 +11,7 @@ from schemas.layout import EstateLayout
 from schemas.shape import arrow_schema, row_of, table_of
 from tasks.collect import collect
 from tasks.commit import Shelf, committed_numbers, read_receipt, read_triple, write_receipt, write_triple
+from tasks.freeze import read_plan
 from tasks.store import Store
 from tests.small_estate import FIRST, RUN, SECOND, occurrence, outcome, plan_of, receipt, results, route, table
 
@@ -93,6 +95,42 @@ def test_a_triple_of_another_plan_is_refused(shelf):
         read_triple(shelf, FIRST, 1, IDS)
 
 
+def test_a_triple_of_another_run_of_the_same_plan_is_refused(shelf):
+    """Monday's pieces in Tuesday's folder: two runs of one manifest have one plan id, and nothing was scanned today."""
+    tuesday = replace(shelf, run=EstateLayout("shop").run("r2"))
+    write_triple(shelf, FIRST, 1, tables(A))
+    copy_attempt(shelf, tuesday)
+    with pytest.raises(IntegrityError, match="footer says run_id 'r1', expected 'r2'"):
+        read_triple(tuesday, FIRST, 1, IDS)
+    write_triple(tuesday, FIRST, 1, tables(A))
+    with pytest.raises(IntegrityError, match="holds rows of run r1, expected r2"):
+        read_triple(tuesday, FIRST, 1, IDS)
+
+
+def copy_attempt(shelf, other):
+    for name in shelf.store.names(shelf.run.attempt(shelf.shard_index, FIRST)):
+        other.store.write(other.key(FIRST, name), shelf.store.read(shelf.key(FIRST, name)))
+
+
+def test_a_triple_of_before_footers_named_runs_is_held_by_its_rows(store):
+    run = EstateLayout("golden").run("r1")
+    golden = Store(str(Path(__file__).parents[1] / "golden" / "runs" / "1"))
+    plan = read_plan(golden, run)
+    shelf = Shelf(golden, run, plan.header.plan_id, 0)
+    (attempt_name,) = shelf.attempts()
+    ids = {row.task_id for row in plan.routes}
+    assert "run_id" not in golden.read_table(shelf.key(attempt_name, "outcomes-0001.parquet"))[1]
+    ref = read_receipt(shelf, attempt_name).triples[0]
+    assert (read_triple(shelf, attempt_name, 1, ids, ref.outcomes_digest).ref, ref.route_count) == (ref, 4)
+    foreign = Shelf(store, EstateLayout("golden").run("r2"), plan.header.plan_id, 0)
+    for name in golden.names(run.attempt(0, attempt_name)):
+        store.write(foreign.key(attempt_name, name), golden.read(shelf.key(attempt_name, name)))
+    with pytest.raises(IntegrityError, match="holds rows of run r1, expected r2"):
+        read_triple(foreign, attempt_name, 1, ids)
+    with pytest.raises(IntegrityError, match="is of plan, run, shard and attempt"):
+        read_receipt(foreign, attempt_name)
+
+
 def test_a_triple_whose_digest_is_not_in_the_receipt_is_refused(shelf):
     write_triple(shelf, FIRST, 1, tables(A))
     with pytest.raises(IntegrityError, match="not the one in the receipt"):
@@ -140,10 +178,10 @@ def test_a_receipt_is_read_as_written(shelf):
     assert read_receipt(shelf, SECOND) is None
 
 
-@pytest.mark.parametrize("changes", [{"plan_id": "f" * 64}, {"shard_index": 1}])
+@pytest.mark.parametrize("changes", [{"plan_id": "f" * 64}, {"run_id": "r2"}, {"shard_index": 1}])
 def test_a_foreign_receipt_is_refused(shelf, store, changes):
     write_receipt(shelf, replace(receipt(PLAN, 0), **changes))
-    with pytest.raises(IntegrityError, match="is of plan, shard and attempt"):
+    with pytest.raises(IntegrityError, match="is of plan, run, shard and attempt"):
         read_receipt(shelf, FIRST)
 
 
@@ -187,6 +225,20 @@ def test_collect_quarantines_broken_pieces_by_name(store):
     assert [o.route for o in evidence.outcomes] == [C.route]
     (one,) = evidence.quarantined
     assert (one.shard_index, one.kind, one.file) == (0, "triple", broken)
+
+
+def test_collect_counts_nothing_of_another_run(store):
+    stored(store, 0, [A, B])
+    stored(store, 1, [C])
+    tuesday = EstateLayout("shop").run("r2")
+    for index in (0, 1):
+        monday = Shelf(store, RUN_LAYOUT, PLAN.header.plan_id, index)
+        copy_attempt(monday, replace(monday, run=tuesday))
+    evidence = collect(store, tuesday, PLAN)
+    assert (evidence.receipts, evidence.outcomes) == ({}, ())
+    assert [(q.kind, q.file) for q in evidence.quarantined] == [
+        (kind, file) for index in (0, 1) for kind, file in (
+            ("receipt", tuesday.receipt(index, FIRST)), ("triple", tuesday.triple(index, FIRST, "outcomes", 1)))]
 
 
 def test_collect_passes_a_broken_receipt_over_and_names_it(store):
