@@ -19,6 +19,7 @@ from schemas.shape import is_valid, load_schema, offences_in
 from tasks.load.content import SourceError
 
 FORM_KEYWORDS = {"type", "description", "minimum", "maximum", "minLength", "maxLength"}
+EXACT_BELOW = 2**53  # above, a fraction could not be written
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class Listed:
 def parse_json(text: str, subject: str) -> Any:
     """Parse JSON; a key that is there twice is an offence, for one of the two would be lost.
 
+    A whole number is an integer however it is written: tables that become JSON write 1.0.
+
     Raises:
         ContractError: keys that are doubled. SourceError: no JSON, with its place.
     """
@@ -49,7 +52,7 @@ def parse_json(text: str, subject: str) -> Any:
         return found
 
     try:
-        document = json.loads(text, object_pairs_hook=pairs)
+        document = json.loads(text, object_pairs_hook=pairs, parse_float=_number)
     except json.JSONDecodeError as error:
         raise SourceError(f"is no JSON: {error.msg} in line {error.lineno}, column {error.colno}") from None
     except (ValueError, RecursionError) as error:
@@ -58,6 +61,11 @@ def parse_json(text: str, subject: str) -> Any:
         raise ContractError(Offence(subject, f"the key `{name}` is there twice in one object", "one")
                             for name in doubled)
     return document
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    return int(number) if number.is_integer() and abs(number) < EXACT_BELOW else number
 
 
 def listed_in(document: Any, subject: str) -> Listed:

@@ -149,8 +149,14 @@ def merge_layers(layers: Mapping[str, Layer]) -> tuple[dict[str, Any], dict[str,
         given = {origin: layer[key][0] for origin, layer in layers.items() if key in layer}
         provenance[key] = (" + ".join(given) if key in TOGETHER else next(iter(given), "")) or "default"
         if given:
-            values[key] = _together(key, list(given.values()))
+            values[key] = _whole(key, _together(key, list(given.values())))
     return values, provenance
+
+
+def _whole(key: str, value: object) -> object:
+    """Return a whole number as an integer where the setting is one: 2.0 is a whole number in JSON and in YAML."""
+    is_whole = isinstance(value, float) and "integer" in _property(key).get("type", ())
+    return int(value) if is_whole else value  # type: ignore[call-overload]
 
 
 def _together(key: str, given: list[Any]) -> object:

@@ -52,6 +52,15 @@ def test_an_object_with_settings_of_the_estate() -> None:
                                  Journey.SECONDARY, ("glob:/x/**",), settings={"scan.hosts": ["cdn.test"]})
 
 
+def test_a_whole_number_is_an_integer_however_it_is_written() -> None:
+    """As `to_json` of pandas writes a column of numbers with a gap: no schema tells 1.0 from 1, but files do."""
+    (entry,) = load('[{"url": "https://a.test/", "priority": 1.0, "expect": {"status": 2e2}, "monthly_views": 1e300,'
+                    ' "violation_density": 0.5, "actions": [{"wait_ms": 100.0}]}]').entries
+    numbers = [entry.priority, entry.expect.status, *(action.duration_ms for action in entry.actions)]
+    assert (numbers, {type(number) for number in numbers}) == ([1, 200, 100], {int})
+    assert (entry.monthly_views, entry.violation_density) == (1e300, 0.5)
+
+
 def test_nulls_say_nothing() -> None:
     nulls = {key: None for key in FULL if key not in ("url", "tags")}
     assert load([{"url": "https://a.test/", **nulls}]).entries == (ManifestEntry("https://a.test/", "[0]"),)

@@ -30,6 +30,13 @@ def test_flags_go_before_environment_before_file() -> None:
         "shards": "flag", "estate": "environment", "run_budget": "file", "scan.evidence": "file"}
 
 
+def test_a_whole_number_is_an_integer_however_it_is_written() -> None:
+    settings, _ = load_settings({}, {"FANFOLD_SHARDS_AT_ONCE": "1.0", "FANFOLD_SCAN_DEVICE_SCALE": "2.0"},
+                                {"shards": 2.0, "scan": {"retire_after": 1e2}})
+    given = (settings.shards_at_once, settings.shards, settings.scan.retire_after, settings.scan.device_scale)
+    assert (given, [type(value) for value in given]) == ((1, 2, 100, 2.0), [int, int, int, float])
+
+
 def test_every_group_and_kind_of_value() -> None:
     settings, _ = load_settings({}, {
         "FANFOLD_SCAN_HOSTS": "cdn.test, help.test", "FANFOLD_SCAN_RULES": '{"region": false}',
