@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from schemas.errors import TransientError
+from schemas.errors import TransientError, bad_input
 from schemas.host import is_loopback
 
 START_LIMIT_SECONDS = 180.0
@@ -45,11 +45,26 @@ def known_server() -> str | None:
     """Return the API address of a server that is there: of the environment, the active profile, or `fanfold up`.
 
     A kept server counts only while it answers; one that the user has set is taken at its word.
+
+    Raises:
+        ContractError: what the user has set is no address.
     """
     if address := os.environ.get("PREFECT_API_URL") or _address_in_profile():
+        _check_address(address)
         return address
     kept = kept_server()
     return kept["address"] if kept and is_healthy(kept["address"]) else None
+
+
+def _check_address(address: str) -> None:
+    try:
+        parts = urlsplit(address)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise bad_input("PREFECT_API_URL", "is no address of an API", "http(s)://HOST:PORT/api",
+                        "Unset it, in the environment or the active profile, and the audit brings a server of its own.")
 
 
 def kept_server() -> dict[str, Any] | None:

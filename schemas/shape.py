@@ -52,13 +52,13 @@ def offences_in(name: str, document: object, subject: str, part: str | None = No
         part: hold the document against this definition (`$defs`) of the schema instead of the whole.
     """
     found = [offence_of(error, subject) for error in _precise(_validator(name, part).iter_errors(document))]
-    return found + [Offence(f"{subject}: {path}", "not a finite number", "a finite number")
-                    for path in _not_finite(document, "$")]
+    return found + [Offence(f"{subject}: {path}", fault, expected)
+                    for path, fault, expected in _not_storable(document, "$")]
 
 
 def is_valid(name: str, record: object, part: str | None = None) -> bool:
-    """Whether a record keeps its schema and all its numbers are finite; quick where it does."""
-    return bool(_validator(name, part).is_valid(record)) and next(iter(_not_finite(record, "$")), None) is None
+    """Whether a record keeps its schema and no value is one that no file can hold; quick where it does."""
+    return bool(_validator(name, part).is_valid(record)) and next(iter(_not_storable(record, "$")), None) is None
 
 
 def _precise(errors: Iterable[ValidationError]) -> Iterable[ValidationError]:
@@ -80,15 +80,33 @@ def _is_wrong_kind(error: ValidationError) -> bool:
     return error.validator == "type" and not error.path
 
 
-def _not_finite(value: object, path: str) -> Iterable[str]:
-    if isinstance(value, float) and not math.isfinite(value):
-        yield path
+def is_finite(number: float) -> bool:
+    """Whether a number is one that a column can hold: an integer may have more digits than any."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written: JSON and YAML can spell half a character (`"\\ud800"`), which UTF-8 has not."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def _not_storable(value: object, path: str) -> Iterable[tuple[str, str, str]]:
+    if isinstance(value, int | float) and not is_finite(value):
+        yield path, "not a finite number", "a finite number"
+    elif isinstance(value, str) and not is_unicode(value):
+        yield path, "has half a character (a surrogate)", "whole characters"
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _not_finite(item, f"{path}.{key}")
+            yield from _not_storable(item, f"{path}.{key}")
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _not_finite(item, f"{path}[{index}]")
+            yield from _not_storable(item, f"{path}[{index}]")
 
 
 @cache

@@ -18,7 +18,7 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from schemas.errors import IntegrityError, bad_input
+from schemas.errors import ContractError, IntegrityError, bad_input
 from schemas.format_version import TABLE_FORMAT, VERSION_KEY, newer_fault
 
 FOOTER = b"fanfold"
@@ -35,11 +35,18 @@ class Store:
 
     Args:
         root: a local folder or any fsspec address (`s3://bucket/folder`).
+
+    Raises:
+        ContractError: nobody here knows how to open such an address.
     """
 
     def __init__(self, root: str) -> None:
         self.root = root
-        self._files, self._base = fsspec.core.url_to_fs(root)
+        try:
+            self._files, self._base = fsspec.core.url_to_fs(root)
+        except (ValueError, ImportError) as error:
+            raise bad_input(f"store {root}", f"cannot be opened ({error})", "a folder, or an address that fsspec knows",
+                            "Set `store` or FANFOLD_STORE.") from None
         self.is_local = "file" in self._files.protocol
 
     def read(self, key: str) -> bytes:
@@ -48,7 +55,10 @@ class Store:
         Raises:
             FileNotFoundError: there is none.
         """
-        data: bytes = self._files.cat_file(self._path(key))
+        try:
+            data: bytes = self._files.cat_file(self._path(key))
+        except NotADirectoryError as error:  # a stray file beside the folders holds nothing
+            raise FileNotFoundError(*error.args) from None
         return data
 
     def write(self, key: str, data: bytes, *, is_durable: bool = True) -> str:
@@ -56,10 +66,16 @@ class Store:
 
         Args:
             is_durable: wait until the disk has it (local stores).
+
+        Raises:
+            ContractError: a file lies where its folder should be.
         """
         path = self._path(key)
         if self.is_local:
-            _replace_file(Path(path), data, is_durable)
+            try:
+                _replace_file(Path(path), data, is_durable)
+            except (NotADirectoryError, FileExistsError):
+                raise self._no_folder(path.rpartition("/")[0]) from None
         else:
             self._files.pipe_file(path, data)
         return digest_of(data)
@@ -68,12 +84,19 @@ class Store:
         return bool(self._files.exists(self._path(key)))
 
     def names(self, key: str) -> list[str]:
-        """List a folder (the root: an empty key): names of files and folders, sorted; nothing where it is absent."""
+        """List a folder (the root: an empty key): names of files and folders, sorted; nothing where it is absent.
+
+        Raises:
+            ContractError: it is a file.
+        """
         self._files.invalidate_cache()
         try:
-            found = self._files.ls(self._path(key) if key else self._base, detail=False)
+            path = self._path(key) if key else self._base
+            found = self._files.ls(path, detail=False)
         except (FileNotFoundError, NotADirectoryError):
             return []
+        if found == [path]:  # a file lists itself
+            raise self._no_folder(path)
         return sorted(name for path in found if (name := path.rstrip("/").rsplit("/", 1)[-1]) and ".tmp-" not in name)
 
     def remove(self, key: str) -> None:
@@ -141,6 +164,10 @@ class Store:
         except OSError as error:
             raise bad_input(f"store {self.root}", f"cannot be written ({error.strerror or error})",
                             "a folder or bucket that this user may write", "Set `store` or FANFOLD_STORE.") from None
+
+    def _no_folder(self, path: str) -> ContractError:
+        return bad_input(f"store {self.root}", f"cannot be written (a file is in the place of the folder {path})",
+                         "a folder", "Move the file away, or set `store` or FANFOLD_STORE.")
 
     def _path(self, key: str) -> str:
         parts = key.split("/")

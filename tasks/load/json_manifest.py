@@ -15,7 +15,7 @@ from schemas.format_version import check_not_newer
 from schemas.layout import id_offence
 from schemas.manifest import MANIFEST_FORMAT, ManifestEntry, entry_of
 from schemas.route import Journey
-from schemas.shape import is_valid, load_schema, offences_in
+from schemas.shape import is_finite, is_unicode, is_valid, load_schema, offences_in
 from tasks.load.content import SourceError
 
 FORM_KEYWORDS = {"type", "description", "minimum", "maximum", "minLength", "maxLength"}
@@ -101,9 +101,10 @@ def form_of(entry: Mapping[str, Any]) -> str:
 def _form(value: Any, spec: Mapping[str, Any]) -> Any:
     known = spec.keys() <= FORM_KEYWORDS
     if known and isinstance(value, str):
-        return "text", len(value) < spec.get("minLength", 0), len(value) > spec.get("maxLength", math.inf)
+        return ("text", len(value) < spec.get("minLength", 0), len(value) > spec.get("maxLength", math.inf),
+                is_unicode(value))
     if known and isinstance(value, int | float) and not isinstance(value, bool):
-        return ("number", isinstance(value, int) or value.is_integer(), math.isfinite(value),
+        return ("number", isinstance(value, int) or value.is_integer(), is_finite(value),
                 value < spec.get("minimum", -math.inf), value > spec.get("maximum", math.inf))
     return value
 
@@ -121,7 +122,7 @@ def _offences(document: Any, subject: str) -> list[Offence]:
 def _key(entry: Any) -> str:
     if isinstance(entry, dict):
         return form_of(entry)
-    return f"text {not entry}" if isinstance(entry, str) else repr(entry)
+    return f"text {not entry} {is_unicode(entry)}" if isinstance(entry, str) else repr(entry)
 
 
 def _id_offences(document: Any, entries: Iterable[Any], subject: str) -> list[Offence]:

@@ -47,6 +47,10 @@ MANIFESTS = {
     "estate no path": ({"estate": "../etc", "routes": [f"{SITE}/a"]}, ["estate", "../etc"]),
     "bad priority": ({"routes": [{"url": f"{SITE}/a", "priority": 7}]}, ["routes[0].priority"]),
     "control character": ({"routes": [f"{SITE}/a\n/b"]}, ["routes[0]", "control"]),
+    "half a character": ({"routes": [{"url": f"{SITE}/a", "owner": "\ud800", "tags": ["\udfff"]}]},
+                         ["routes[0].owner", "routes[0].tags[0]", "surrogate"]),
+    "too many digits": ('{"routes": [{"url": "https://e.test/a", "monthly_views": 1' + "0" * 400 + "}]}",
+                        ["routes[0].monthly_views", "a finite number"]),
     "backslash": ({"routes": ["https://e.test\\@evil.test/"]}, ["routes[0]"]),
 }
 
@@ -112,13 +116,26 @@ def test_a_bad_flag_is_told(fanfold, tmp_path, words, fragments):
 @pytest.mark.parametrize(("name", "value", "fragments"), [
     ("FANFOLD_BROWSER", "/nowhere/chromium", ["browser", "/nowhere/chromium"]),
     ("FANFOLD_STORE", "/proc/fanfold", ["store", "cannot be written"]),
+    ("FANFOLD_STORE", "nosuch://x", ["store nosuch://x", "cannot be opened"]),
     ("FANFOLD_SHARDS_AT_ONCE", "few", ["FANFOLD_SHARDS_AT_ONCE"]),
+    ("PREFECT_API_URL", "foo", ["PREFECT_API_URL", "http(s)://HOST:PORT/api"]),
+    ("PREFECT_API_URL", "http://[::1", ["PREFECT_API_URL", "http(s)://HOST:PORT/api"]),
 ])
 def test_what_is_missing_on_the_machine_is_told(fanfold, tmp_path, monkeypatch, name, value, fragments):
     """095 (a): no usable browser is found before anything starts."""
     monkeypatch.setenv(name, value)
     code, said, is_touched = fanfold("audit", written(tmp_path, GOOD))
     assert (code, is_touched, [f for f in fragments if f not in said]) == (ExitCode.BAD_INPUT, False, []), said
+
+
+@pytest.mark.parametrize("name", ["runs", "history"])
+def test_a_file_in_the_place_of_a_folder_of_the_store_is_told(fanfold, tmp_path, name):
+    (tmp_path / "fanfold-store" / "shop").mkdir(parents=True)
+    (tmp_path / "fanfold-store" / "shop" / name).write_text("", "utf-8")
+    code, said, _ = fanfold("plan", written(tmp_path, GOOD))
+    left = [path.name for path in (tmp_path / "fanfold-store").rglob("*")]
+    assert (code, sorted(left)) == (ExitCode.BAD_INPUT, sorted(["shop", name])), said
+    assert "in the place of the folder" in said
 
 
 def test_an_unknown_setting_names_the_nearest(fanfold, tmp_path):

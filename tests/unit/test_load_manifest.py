@@ -86,7 +86,8 @@ def test_all_offences_come_at_once_each_with_its_entry_and_path() -> None:
 @pytest.mark.parametrize(("key", "bad"), [
     ("url", 5), ("url", ""), ("owner", "x" * 201), ("priority", 3), ("priority", -1), ("priority", 0.5),
     ("priority", True), ("violation_density", 1.5), ("violation_density", float("nan")),
-    ("monthly_views", float("nan")), ("tags", ["x" * 101]), ("journey", "main"), ("expect", {"status": 99}),
+    ("monthly_views", float("nan")), ("monthly_views", 10**400), ("owner", "\ud800"), ("tags", ["\ud800"]),
+    ("url", "https://a.test/\ud800"), ("tags", ["x" * 101]), ("journey", "main"), ("expect", {"status": 99}),
 ])
 def test_among_entries_of_one_form_the_bad_one_is_found_wherever_it_stands(key: str, bad: object) -> None:
     good = [{**FULL, "url": f"https://a.test/{i}"} for i in range(9)]

@@ -69,6 +69,16 @@ def test_a_malformed_record_is_not_valid(changes: dict[str, object]) -> None:
     assert not is_valid("outcome", row(**changes))
 
 
+def test_what_no_file_can_hold_is_named_wherever_it_stands() -> None:
+    manifest = [{"url": "https://a.test/", "owner": "\ud800", "tags": ["é", "\udfff"], "monthly_views": 10**400}]
+    assert sorted(offences_in("manifest", manifest, "m")) == [
+        Offence("m: $[0].monthly_views", "not a finite number", "a finite number"),
+        Offence("m: $[0].owner", "has half a character (a surrogate)", "whole characters"),
+        Offence("m: $[0].tags[1]", "has half a character (a surrogate)", "whole characters"),
+    ]
+    assert not is_valid("manifest", manifest)
+
+
 def test_the_malformed_record_has_a_reason_of_its_own_for_each_fault() -> None:
     bad = row(burned_ms=float("nan"), priority=-1, ended_at="yesterday", visit_count=True)
     assert sorted(offences_in("outcome", bad, "row 1")) == [

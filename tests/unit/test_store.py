@@ -142,3 +142,20 @@ def test_an_object_store_is_written_by_one_put():
     store = Store("memory://bucket/root")
     store.write("e/a", b"1")
     assert (store.read("e/a"), store.names("e"), store.is_local) == (b"1", ["a"], False)
+
+
+def test_a_file_in_the_place_of_a_folder_is_bad_input_and_a_stray_one_beside_holds_nothing(store, tmp_path):
+    store.write("e/runs", b"")
+    for touch in (lambda: store.names("e/runs"), lambda: store.write("e/runs/r1/plan.json", b"")):
+        with pytest.raises(ContractError, match=rf"a file is in the place of the folder {tmp_path}/store/e/runs"):
+            touch()
+    assert (store.names("e/runs/r1"), store.exists("e/runs/r1/plan.json")) == ([], False)
+    with pytest.raises(FileNotFoundError):
+        store.read("e/runs/r1/plan.json")
+
+
+@pytest.mark.parametrize("root", ["nosuch://bucket", "oss://bucket/store"])
+def test_an_address_that_nobody_can_open_is_bad_input(root):
+    """The second needs a package that is no part of ours."""
+    with pytest.raises(ContractError, match=rf"store {root}: cannot be opened"):
+        Store(root)
