@@ -14,10 +14,11 @@ import pyarrow as pa
 from flows.dataset import TABLES
 from flows.lease import read_lease, why_stale
 from schemas.baseline import parse_baseline
-from schemas.errors import AuditError, IntegrityError
+from schemas.errors import AuditError
 from schemas.layout import EstateLayout, RunLayout
 from schemas.shape import load_schema
 from tasks.freeze import BASELINE_FILE, read_header
+from tasks.publish import read_latest
 from tasks.store import Store
 
 ROW_SCHEMAS = {"outcomes": "outcome", "occurrences": "occurrence", "rule_results": "rule_result",
@@ -103,14 +104,11 @@ def _needed_runs(store: Store, estate: EstateLayout) -> dict[str, str]:
     """Name the runs that others stand on, with the reason.
 
     Raises:
-        ContractError: a baseline cannot be read: nobody knows which run it was made from.
+        ContractError: a baseline or `latest.json` cannot be read: nobody knows which runs they name.
     """
-    try:
-        latest = store.read_json(estate.latest)
-    except (FileNotFoundError, IntegrityError):
-        latest = {}
-    newest = latest.get("run_id")
-    needed = {latest.get("last_full_run_id"): "it is the last full run", newest: "it is the newest run"}
+    latest = read_latest(store, estate)
+    newest = latest.run_id if latest else None
+    needed = {latest.last_full_run_id if latest else None: "it is the last full run", newest: "it is the newest run"}
     # The newest run may have been judged by a baseline of another place: its snapshot says by which.
     for key in (estate.baseline, *([estate.run(newest).file(BASELINE_FILE)] if newest else [])):
         if store.exists(key):

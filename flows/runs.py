@@ -8,11 +8,12 @@ from dataclasses import dataclass, fields
 from flows.request import AuditRequest
 from flows.settings import settings_in_force
 from schemas.address import address_for_messages
-from schemas.errors import ContractError, IntegrityError, Offence, bad_input
+from schemas.errors import ContractError, Offence, bad_input
 from schemas.layout import EstateLayout, RunLayout
 from schemas.plan import PlanHeader
 from schemas.settings import Settings
 from tasks.freeze import BASELINE_FILE, POLICY_FILE, SUPPRESSIONS_FILE, read_header
+from tasks.publish import read_latest
 from tasks.store import Store, read_source
 
 LATEST = "latest"
@@ -54,13 +55,15 @@ def find_run(store: Store, run_id: str, estate: str | None = None) -> RunLayout 
 
 
 def last_full_run(store: Store, estate: str) -> LastRun | None:
-    """Return the newest folded full run of an estate: what `max_shrink` compares with."""
-    try:
-        latest = store.read_json(EstateLayout(estate).latest)
-        run_id, route_count = latest["last_full_run_id"], latest["last_full_route_count"]
-    except (FileNotFoundError, IntegrityError, KeyError, TypeError):
+    """Return the newest folded full run of an estate: what `max_shrink` compares with.
+
+    Raises:
+        ContractError: the estate's `latest.json` is broken.
+    """
+    latest = read_latest(store, EstateLayout(estate))
+    if latest is None or latest.last_full_run_id is None or latest.last_full_route_count is None:
         return None
-    return LastRun(run_id, route_count) if run_id else None
+    return LastRun(latest.last_full_run_id, latest.last_full_route_count)
 
 
 def check_same_run(request: AuditRequest, settings: Settings, header: PlanHeader) -> None:
@@ -122,13 +125,14 @@ def require_run(store: Store, run_id: str) -> RunLayout:
     """Find a run that must be there, by `RUN_ID` or `ESTATE/RUN_ID`; `latest` is the newest run.
 
     Raises:
-        ContractError: there is no such run, or several estates have one and none is named.
+        ContractError: there is no such run, several estates have one and none is named, or the estate's `latest.json`
+            is broken.
     """
     estate, is_named, name = run_id.rpartition("/")
     if name == LATEST:
         estates = [estate] if estate else [e for e in store.names("") if store.exists(EstateLayout(e).latest)]
-        if len(estates) == 1 and store.exists(EstateLayout(estates[0]).latest):
-            return EstateLayout(estates[0]).run(store.read_json(EstateLayout(estates[0]).latest)["run_id"])
+        if len(estates) == 1 and (latest := read_latest(store, EstateLayout(estates[0]))):
+            return EstateLayout(estates[0]).run(latest.run_id)
         named = ", ".join(estates) or "none"
         raise bad_input(f"run {run_id}", f"estates with runs in the store: {named}", "one", "Say `ESTATE/latest`.")
     found = find_run(store, name, estate if is_named else None)

@@ -6,25 +6,24 @@ Here: which files a fold writes and in which order. Not here: deciding (`tasks/g
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass, fields
 
 import pyarrow as pa
 
 from schemas.converged import Converged, DeadLetter
-from schemas.errors import IntegrityError
+from schemas.errors import ContractError, IntegrityError, bad_input
 from schemas.evidence import Evidence
+from schemas.format_version import check_not_newer
 from schemas.history import Sample
+from schemas.latest import LATEST_FORMAT, Latest
 from schemas.layout import EstateLayout, RunLayout
 from schemas.manifest import MANIFEST_FORMAT
 from schemas.occurrence import canonical_json
 from schemas.plan import Plan, PlannedRoute
-from schemas.shape import row_of, table_of
+from schemas.shape import offences_in, row_of, table_of
 from schemas.verdict import Verdict, VerdictKind, to_document
 from tasks.store import Store
 
-LATEST_FORMAT = 1
-LAST_FULL = ("last_full_run_id", "last_full_route_count", "last_full_created_at")
 REPLAY_FIELDS = ("url", "auth", "journey", "priority", "owner", "tags", "ready", "ready_when")
 
 
@@ -72,34 +71,55 @@ def _write_latest(store: Store, publication: Publication) -> None:
 
     Runs overlap, and an old one may be folded again: each of the two is the one that was planned last.
     """
-    header, key = publication.plan.header, EstateLayout(publication.plan.header.estate).latest
-    stored = _stored_latest(store, key)
-    own = {"run_id": header.run_id, "created_at": header.created_at}
-    is_overtaken = stored.get("run_id") != header.run_id and stored.get("created_at", "") > header.created_at
-    newest = {name: stored[name] for name in own} if is_overtaken else own
-    store.write_json(key, {"format_version": LATEST_FORMAT, **newest, **_last_full(publication, stored)})
+    header = publication.plan.header
+    stored = _stored_latest(store, EstateLayout(header.estate))
+    newest = (header.run_id, header.created_at)
+    if stored and stored.run_id != header.run_id and stored.created_at > header.created_at:
+        newest = (stored.run_id, stored.created_at)
+    last_id, route_count, planned_at = _last_full(publication, stored)
+    store.write_json(EstateLayout(header.estate).latest, asdict(Latest(*newest, last_id, route_count, planned_at)))
 
 
-def _last_full(publication: Publication, stored: Mapping[str, Any]) -> dict[str, object]:
+def _last_full(publication: Publication, stored: Latest | None) -> tuple[str | None, int | None, str]:
     """Choose between this run and the one that the store names, or this run's plan where that is no other one."""
     header = publication.plan.header
-    own = (header.run_id, header.route_count, header.created_at)
-    known = (stored.get("last_full_run_id"), stored.get("last_full_route_count"),
-             str(stored.get("last_full_created_at", stored.get("created_at"))))  # of before: no later than that run
-    if known[0] in (None, header.run_id):
-        known = (header.last_full_run_id, header.last_full_route_count, "")  # it was there before this run was planned
+    known = (header.last_full_run_id, header.last_full_route_count, "")  # it was there before this run was planned
+    if stored and stored.last_full_run_id not in (None, header.run_id):
+        known = (stored.last_full_run_id, stored.last_full_route_count, stored.last_full_created_at)
     is_whole = header.scope == "full" and publication.verdict.kind is not VerdictKind.INCOMPLETE
-    return dict(zip(LAST_FULL, own if is_whole and own[2] >= known[2] else known, strict=True))
+    is_newer = header.created_at >= known[2]
+    return (header.run_id, header.route_count, header.created_at) if is_whole and is_newer else known
 
 
-def _stored_latest(store: Store, key: str) -> Mapping[str, Any]:
+def _stored_latest(store: Store, estate: EstateLayout) -> Latest | None:
     """Read what the store names; nothing where it names none or cannot be read: it is then written anew."""
     try:
-        latest = store.read_json(key)
-    except (FileNotFoundError, IntegrityError):
-        return {}
-    is_sound = isinstance(latest, dict) and all(isinstance(latest.get(name), str) for name in ("run_id", "created_at"))
-    return latest if is_sound else {}
+        return read_latest(store, estate)
+    except ContractError:
+        return None
+
+
+def read_latest(store: Store, estate: EstateLayout) -> Latest | None:
+    """Read what an estate remembers of its runs; None where it had none.
+
+    Raises:
+        ContractError: the file is broken: to go on would switch `max_shrink` off without a word.
+    """
+    key = estate.latest
+    remedy = f"`fanfold fold {estate.estate}/RUN_ID` of the newest run that was whole writes it anew."
+    try:
+        document = store.read_json(key)
+    except FileNotFoundError:
+        return None
+    except IntegrityError as error:
+        raise bad_input(key, error.fault, "what the last fold wrote", remedy) from None
+    check_not_newer(document, LATEST_FORMAT, key)
+    faults = [str(offence) for offence in offences_in("latest", document, "it")[:3]]
+    if not faults and (document["last_full_run_id"] is None) != (document["last_full_route_count"] is None):
+        faults = ["it names a last full run or its routes, not both"]
+    if faults:
+        raise bad_input(key, f"is broken ({'; '.join(faults)})", "what the last fold wrote", remedy)
+    return Latest.of(document)
 
 
 def publish_verdict_beside(store: Store, run: RunLayout, verdict: Verdict, stored: Mapping[str, object]) -> str:

@@ -12,6 +12,7 @@ from schemas.converged import DeadLetter
 from schemas.evidence import Quarantined
 from schemas.finding import Decision, Finding, Standing
 from schemas.history import Sample
+from schemas.latest import Latest
 from schemas.manifest import SourceCount, SourceFailure
 from schemas.outcome import Outcome, OutcomeKind
 from schemas.plan import Excluded
@@ -158,6 +159,7 @@ GOOD: Mapping[str, Callable[[], Any]] = {
     "timings_plain": lambda: {"https://e.test/": 1.5},
     "plan": lambda: _plain(asdict(PLAN.header)),
     "receipt": lambda: _plain(asdict(receipt(PLAN, 0, outcome_counts={"scanned": 1}))),
+    "latest": lambda: asdict(Latest("r1", "2026-11-30T08:00:00Z", "r0", 2, "2026-11-29T08:00:00Z")),
     "verdict": _verdict,
     "baseline": _baseline,
     "manifest": lambda: MANIFEST,

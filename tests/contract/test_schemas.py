@@ -15,6 +15,7 @@ from schemas.action import ActionKind
 from schemas.column import COLUMN_KEYWORDS
 from schemas.engine import EngineBuild, RuleInfo
 from schemas.formats import FORMATS
+from schemas.latest import Latest
 from schemas.manifest import ManifestEntry, SourceCount, SourceFailure
 from schemas.occurrence import HTML_CHARACTERS, RuleClass
 from schemas.outcome import OutcomeKind
@@ -185,6 +186,7 @@ def test_documents_have_the_fields_of_their_records() -> None:
     receipt = load_schema("receipt")["properties"]
     assert set(receipt) == names(Receipt)
     assert keys(receipt["triples"]["items"]) == names(TripleRef)
+    assert keys(load_schema("latest")) == names(Latest)
     stored = {"format_version", "tables", "receipts"}
     assert keys(load_schema("verdict")) == (names(Verdict) - {"findings"}) | stored
     assert keys(load_schema("verdict")["properties"]["shard_faults"]["items"]) == names(ShardFault)

@@ -128,6 +128,15 @@ def test_what_is_missing_on_the_machine_is_told(fanfold, tmp_path, monkeypatch, 
     assert (code, is_touched, [f for f in fragments if f not in said]) == (ExitCode.BAD_INPUT, False, []), said
 
 
+def test_a_store_that_forgot_its_last_full_run_is_told(fanfold, tmp_path):
+    """No file is a first run; a broken one would let an estate shrink without a word."""
+    (tmp_path / "fanfold-store" / "shop").mkdir(parents=True)
+    (tmp_path / "fanfold-store" / "shop" / "latest.json").write_text("{}", "utf-8")
+    for words in (["plan", written(tmp_path, GOOD)], ["show", "latest"], ["prune", "--keep", "1"]):
+        code, said, _ = fanfold(*words)
+        assert (code, "shop/latest.json: is broken" in said) == (ExitCode.BAD_INPUT, True), said
+
+
 @pytest.mark.parametrize("name", ["runs", "history"])
 def test_a_file_in_the_place_of_a_folder_of_the_store_is_told(fanfold, tmp_path, name):
     (tmp_path / "fanfold-store" / "shop").mkdir(parents=True)

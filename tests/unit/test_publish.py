@@ -1,8 +1,12 @@
 """What an estate remembers of its runs: the newest, and the newest full one that was whole."""
 
+import json
+
 import pytest
 
-from flows.runs import LastRun, last_full_run
+from flows.pruning import find_old_runs
+from flows.runs import LastRun, last_full_run, require_run
+from schemas.errors import ContractError
 from tasks.store import Store
 from tests.small_estate import evidence_of, outcome, plan_of, route
 from tests.stored_run import folded_run
@@ -67,7 +71,27 @@ def test_a_store_of_before_does_not_say_when_its_last_full_run_was(store, run_id
     assert remembered(store) == expected
 
 
-@pytest.mark.parametrize("found", [b"{", b"[]", b"{}", b'{"run_id": 3, "created_at": null}'])
+BROKEN = [b"{", b"[]", b"{}", b"null", b'"x"', b'{"run_id": 3, "created_at": null}', b"\xff",
+          *(json.dumps({"run_id": "b", "created_at": "2026-11-02T08:00:00Z", "last_full_run_id": last_id,
+                        "last_full_route_count": count}).encode()
+            for last_id, count in (("b", "many"), ("b", -5), ("b", 0), ("b", None), (None, 3), ("../x", 3), (5, 3)))]
+
+
+@pytest.mark.parametrize("found", BROKEN)
+def test_a_broken_memory_is_bad_input_for_whoever_asks_it(store, found):
+    """Nothing to compare with and a file that cannot be read are not the same: `max_shrink` would be off."""
+    store.write("shop/latest.json", found)
+    for ask in (lambda: last_full_run(store, "shop"), lambda: require_run(store, "latest"),
+                lambda: find_old_runs(store, "2026-11-30", 1, None)):
+        with pytest.raises(ContractError, match=r"shop/latest\.json: .*`fanfold fold shop/RUN_ID`"):
+            ask()
+
+
+def test_a_store_without_a_memory_has_none(store):
+    assert last_full_run(store, "shop") is None
+
+
+@pytest.mark.parametrize("found", BROKEN)
 def test_what_cannot_be_read_is_written_anew(store, found):
     store.write("shop/latest.json", found)
     fold(store, "a", WHOLE)
