@@ -18,6 +18,7 @@ from flows.progress import listener
 from flows.runs import RunRef
 from schemas.errors import IntegrityError
 from schemas.layout import RunLayout
+from schemas.shape import is_finite
 from tasks.store import Store
 
 BEAT_SECONDS = 5.0
@@ -61,16 +62,17 @@ def read_lease(store: Store, key: str) -> Mapping[str, Any] | None:
         lease = store.read_json(key)
     except (FileNotFoundError, IntegrityError):
         return None
-    return lease if isinstance(lease, dict) else None
+    beat = lease.get("beat") if isinstance(lease, dict) else None
+    return lease if isinstance(beat, int | float) and is_finite(beat) else None
 
 
 def why_stale(lease: Mapping[str, Any], host: str, now: float) -> str | None:
-    """Say why a lease binds nobody, or None while it does.
+    """Say why a lease binds nobody, or None while it does. A beat of the future may be of a clock that goes ahead.
 
     Args:
         host: of the reader: a dead process of the same host is known at once. now: seconds since the epoch.
     """
-    age = now - float(lease.get("beat", 0))
+    age = now - float(lease["beat"])
     if age > STALE_SECONDS:
         return f"its owner was last seen {age:.0f} s ago"
     pid = lease.get("pid")
@@ -80,9 +82,13 @@ def why_stale(lease: Mapping[str, Any], host: str, now: float) -> str | None:
 
 
 def _wait_for_others(store: Store, key: str, say: Say) -> None:
-    has_said = False
+    has_said, seen, seen_at = False, None, 0.0
     while (lease := read_lease(store, key)) is not None:
+        if lease != seen:
+            seen, seen_at = lease, time.monotonic()
         stale = why_stale(lease, socket.gethostname(), time.time())  # noqa: TID251 - the clock belongs to flows
+        if stale is None and time.monotonic() - seen_at > STALE_SECONDS:  # whatever its clock says, and ours
+            stale = f"its owner has not moved for {STALE_SECONDS:.0f} s"
         if stale is not None:
             say(f"taking over the run's lease: {stale}")
             return
@@ -104,7 +110,7 @@ def _beat(store: Store, key: str, owner: str, stopped: threading.Event) -> None:
 def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # the second: no process has such a number
         return False
     except PermissionError:
         return True

@@ -27,7 +27,9 @@ def store(tmp_path):
     ({"host": HOST, "pid": DEAD_PID, "beat": 1000.0}, f"its owner (process {DEAD_PID}) is dead"),
     ({"host": "elsewhere", "pid": DEAD_PID, "beat": 1000.0}, None),
     ({"host": "elsewhere", "pid": 1, "beat": 960.0}, "its owner was last seen 50 s ago"),
-    ({}, "its owner was last seen 1010 s ago"),
+    ({"host": HOST, "pid": 10**30, "beat": 1000.0}, f"its owner (process {10**30}) is dead"),
+    ({"host": "elsewhere", "pid": 1, "beat": 90_000.0}, None),
+    ({"beat": 0}, "its owner was last seen 1010 s ago"),
 ])
 def test_a_lease_binds_while_its_owner_lives(lease, reason):
     assert why_stale(lease, HOST, 1010.0) == reason
@@ -68,3 +70,25 @@ def test_a_second_owner_waits_for_the_first(store):
         order.append("second")
     thread.join()
     assert (order, len(said)) == (["first", "second"], 1)
+
+
+def test_a_lease_from_the_future_that_does_not_move_is_taken_over(store, monkeypatch):
+    """A clock that jumped, then a dead owner: it blocks no longer than one whose clock was right."""
+    monkeypatch.setattr("flows.lease.STALE_SECONDS", 2.0)
+    monkeypatch.setattr("flows.lease.POLL_SECONDS", 0.1)
+    store.write_json(KEY, {"owner": "x", "host": "elsewhere", "pid": 1, "beat": time.time() + 86_400})
+    said = []
+    with held_lease(store, RUN, said.append):
+        pass
+    assert said == ["waiting for x, which works on this run",
+                    "taking over the run's lease: its owner has not moved for 2 s"]
+
+
+@pytest.mark.parametrize("lease", [{}, [], "x", None, {"owner": "x"}, {"owner": "x", "beat": "soon"},
+                                   {"owner": "x", "beat": None}, {"owner": "x", "beat": 10**400}])
+def test_what_is_no_lease_binds_nobody(store, lease):
+    store.write_json(KEY, lease)
+    said = []
+    with held_lease(store, RUN, said.append):
+        pass
+    assert said == []
