@@ -70,7 +70,8 @@ class Fanfold:
 def alone(tmp_path):
     """The command line without a server: an audit starts its own."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "FANFOLD_"))}
-    return Fanfold(tmp_path, environment | {"PREFECT_HOME": str(tmp_path / "prefect")})
+    mark = {"TEST_FOLDER": str(tmp_path)}  # all that it starts has it, also its server, whose PREFECT_HOME is another
+    return Fanfold(tmp_path, environment | mark | {"PREFECT_HOME": str(tmp_path / "prefect")})
 
 
 @pytest.fixture

@@ -2,13 +2,15 @@
 
 import os
 import signal
+import sys
 import time
 
 import pyarrow.parquet as pq
 import pytest
 
+from tasks.scan.process import descendants
 from tests.faults.conftest import OUTCOME_COLUMNS
-from tests.processes import kill, marked
+from tests.processes import command_of, kill, marked
 from tests.site import Answer, page, small_site
 
 GONE_SECONDS = 10
@@ -62,6 +64,22 @@ def test_after_sigkill_of_an_audit_nothing_is_left_and_it_resumes(alone):
     assert done.returncode == 0, done.stdout + done.stderr
     rows = outcomes_of(alone.folder, "r1")
     assert ([row["outcome"] for row in rows], len(rows)) == (["scanned"] * 12, 12)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel tells a child of its parent's end: Linux only")
+def test_after_sigkill_of_the_guardian_its_server_is_gone(alone):
+    with slow_site() as site:
+        audit = alone.start("audit", site.manifest(alone.folder / "m.json"), "--run-id", "r1")
+        try:
+            assert wait_until(lambda: len(site.log) >= 3, 120), audit.stdout.read()
+            (guardian,) = marked(alone.folder, "flows.guardian")
+            server = descendants(guardian)
+            assert any("prefect server start" in command_of(pid) for pid in server)
+            os.kill(guardian, signal.SIGKILL)
+            assert wait_until(lambda: not any(map(command_of, server)), GONE_SECONDS)
+        finally:
+            kill(marked(alone.folder))
+            audit.communicate()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
