@@ -12,6 +12,7 @@ from flows.journey import plan_run
 from flows.judging import gate_again
 from flows.request import AuditRequest
 from schemas.errors import ContractError, IntegrityError, TransientError
+from schemas.shard_fault import ShardFault
 from schemas.terminal import for_terminal
 from schemas.verdict import ExitCode, VerdictKind
 from tasks.commit import Shelf, attempt_number
@@ -40,7 +41,8 @@ def test_a_fault_of_a_shard_lasts_until_a_shard_answers_it(start):
     with small_site(2) as site:
         legs = start(site)
         legs.scan()
-        assert fold_run(legs.run.ref, ["shard-0000 of 1 · 2 routes: Refused: no"]).kind is VerdictKind.INCOMPLETE
+        refused = ShardFault(0, "shard-0000 of 1 · 2 routes: Refused: no")
+        assert fold_run(legs.run.ref, [refused]).kind is VerdictKind.INCOMPLETE
         assert fold_run(legs.run.ref).kind is VerdictKind.INCOMPLETE
         legs.scan()
         assert fold_run(legs.run.ref).kind is VerdictKind.PASSED
