@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from flows.progress import Terminal, listening
 from flows.request import AuditRequest, as_request
 from flows.server import client_environment, wait_until_healthy
+from schemas.errors import TransientError
 from schemas.exit_code import ExitCode
 from schemas.terminal import for_terminal
 
@@ -46,7 +47,8 @@ def run_audit(request: Mapping[str, Any], address: str) -> int:
         ref = _plan_first(asked, terminal)
         asked = asked.model_copy(update={"estate": ref.estate})  # of several runs with this id, this one
         _import_flow()
-        wait_until_healthy(address)
+        if not _is_there_before_stop(address):
+            return _interrupted(ref)
         with listening(terminal):
             try:
                 state = _run(asked)
@@ -54,8 +56,7 @@ def run_audit(request: Mapping[str, Any], address: str) -> int:
                 if isinstance(error, Exception):
                     raise
                 # Prefect takes SIGTERM while a flow runs, ends it as Crashed and raises its own signal.
-                print(f"Interrupted. What was finished is kept: fanfold resume {asked.run_id}", file=sys.stderr)
-                return ExitCode.INCOMPLETE
+                return _interrupted(ref)
     return _show(state, ref)
 
 
@@ -66,6 +67,27 @@ def _plan_first(asked: AuditRequest, terminal: Terminal) -> "RunRef":
     assert asked.run_id is not None
     with listening(terminal):
         return plan_run(asked, asked.run_id, "before the flow", is_first_look=True).ref
+
+
+def _is_there_before_stop(address: str) -> bool:
+    """Wait for the server; False where a person ended the audit first.
+
+    Raises:
+        TransientError: it did not answer in time.
+    """
+    from tasks.scan.watch import STOP
+
+    try:
+        wait_until_healthy(address, is_awaited=lambda: not STOP.is_set())
+    except TransientError:
+        if not STOP.is_set():
+            raise
+    return not STOP.is_set()
+
+
+def _interrupted(ref: "RunRef") -> ExitCode:
+    print(f"Interrupted. What was finished is kept: fanfold resume {ref.run_id}", file=sys.stderr)
+    return ExitCode.INCOMPLETE
 
 
 def _import_flow() -> None:

@@ -135,18 +135,18 @@ def guarded_server(home: Path, port: int) -> Iterator[str]:
 
 
 def wait_until_healthy(
-    address: str, limit_s: float = START_LIMIT_SECONDS, is_alive: Callable[[], bool] = lambda: True
+    address: str, limit_s: float = START_LIMIT_SECONDS, is_awaited: Callable[[], bool] = lambda: True
 ) -> None:
     """Wait for a server's API.
 
     Args:
-        is_alive: says whether its process is still there to wait for.
+        is_awaited: says whether to wait on: its process is there, nobody ended the audit.
 
     Raises:
-        TransientError: it did not answer in time, or it ended.
+        TransientError: it did not answer in time, or is not waited for any longer.
     """
     until = time.monotonic() + limit_s
-    while time.monotonic() < until and is_alive():
+    while time.monotonic() < until and is_awaited():
         if is_healthy(address):
             return
         time.sleep(POLL_SECONDS)

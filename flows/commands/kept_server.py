@@ -74,7 +74,7 @@ def _start(home: Path, port: int | None) -> tuple[str, int]:
                                   stderr=output, start_new_session=True)
     address = environment["PREFECT_API_URL"]
     try:
-        wait_until_healthy(address, is_alive=lambda: server.poll() is None)
+        wait_until_healthy(address, is_awaited=lambda: server.poll() is None)
     except BaseException:
         if server.poll() is not None:
             raise bad_input("Prefect server", "it ended at once", "a free port", f"Its log says why: {log}") from None

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import sys
 import time
 
@@ -96,6 +97,20 @@ def test_an_interrupted_audit_keeps_what_it_finished_and_says_how_to_resume(fanf
         site.log.clear()
         assert fanfold("resume", "r1").returncode == 0
         assert {site.url(path) for path in site.log} == set(map(site.url, site.answers)) - kept
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_audit_that_waits_for_its_server_ends_when_it_is_told_to(alone, number):
+    with small_site(1) as site, socket.create_server(("127.0.0.1", 0)) as silent:  # takes calls and answers none
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/api"
+        audit = alone.start("audit", site.manifest(alone.folder / "m.json"), "--run-id", "r1", PREFECT_API_URL=address)
+        try:
+            assert wait_until(lambda: list(alone.store.glob("*/runs/r1/plan.json")), 60)
+            audit.send_signal(number)
+            said, _ = audit.communicate(timeout=60)
+        finally:
+            kill(marked(alone.folder))
+    assert (audit.returncode, "fanfold resume r1" in said, site.log) == (2, True, []), said
 
 
 def test_two_audits_at_once_do_not_disturb_each_other(fanfold):
