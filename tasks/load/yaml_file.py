@@ -2,9 +2,10 @@
 
 Here: bytes to plain values, and holding them against a schema. Not here: what the values mean.
 What YAML does behind a writer's back is switched off or refused: keys that are given twice, dates that become objects,
-aliases that grow without bound.
+numbers that are not decimal (010 is eight, 1:30 is ninety), aliases that grow without bound.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,12 +18,19 @@ DOCUMENT_BYTES = 4 * 1024 * 1024
 EXPANDED_VALUES = 200_000
 
 
+DECIMAL = {
+    "tag:yaml.org,2002:int": re.compile(r"[-+]?(0|[1-9][0-9]*)$"),
+    "tag:yaml.org,2002:float": re.compile(
+        r"([-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$"),
+}
+
+
 class _Loader(yaml.SafeLoader):
-    """Safe values only; a date stays the text that it was, as in JSON."""
+    """Safe values only; a date stays the text that it was, as in JSON, and so does a number that is not decimal."""
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    first: [(tag, DECIMAL.get(tag, pattern)) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 

@@ -19,6 +19,23 @@ def test_values_are_plain() -> None:
     assert load_yaml(b"# nothing\n", "f.yaml") is None
 
 
+@pytest.mark.parametrize("written", ["010", "-07", "00", "1_000", "0x1F", "0b1", "1:30", "1_0.5", "1:30.5", "0o7"])
+def test_a_number_that_is_not_decimal_is_the_text_that_was_written(written: str) -> None:
+    """YAML 1.1 makes 8 of 010 and 90 of 1:30; a limit that nobody wrote gates nothing."""
+    assert load_yaml(f"a: {written}".encode(), "f.yaml") == {"a": written}
+    with pytest.raises(ContractError, match=rf'"{written}" is of the wrong type; expected a whole number'):
+        load_document(f"coverage: {{min_routes: {written}}}".encode(), "policy.yaml", "policy")
+
+
+@pytest.mark.parametrize(("written", "number"), [
+    ("0", 0), ("-0", 0), ("+5", 5), ("10", 10), ("1.0", 1.0), ("-1.5e+3", -1500.0), (".5", 0.5), ("010.5", 10.5),
+    ("1.", 1.0), (".inf", float("inf")),
+])
+def test_a_decimal_number_is_one(written: str, number: float) -> None:
+    found = load_yaml(f"a: {written}".encode(), "f.yaml")["a"]
+    assert (found, type(found)) == (number, type(number))
+
+
 def test_aliases_of_a_human_size_are_fine() -> None:
     text = b"base: &b {a: 1}\nother:\n  <<: *b\n  c: *b\n"
     assert load_yaml(text, "f.yaml") == {"base": {"a": 1}, "other": {"a": 1, "c": {"a": 1}}}
