@@ -137,7 +137,7 @@ def require_run(store: Store, run_id: str) -> RunLayout:
         raise bad_input(f"run {run_id}", f"estates with runs in the store: {named}", "one", "Say `ESTATE/latest`.")
     found = find_run(store, name, estate if is_named else None)
     if found is None:
-        raise bad_input(f"run {run_id}", f"is not in the store {store.root}", "the id of a planned run",
+        raise bad_input(f"run {run_id}", f"is not in the store {store.shown_root}", "the id of a planned run",
                         "`fanfold runs` lists them.")
     return found
 

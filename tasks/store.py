@@ -18,8 +18,10 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from schemas.address import address_for_messages
 from schemas.errors import ContractError, IntegrityError, bad_input
 from schemas.format_version import TABLE_FORMAT, VERSION_KEY, newer_fault
+from schemas.settings import IdentitySwitches
 
 FOOTER = b"fanfold"
 ROW_GROUP_ROWS = 50_000
@@ -34,19 +36,19 @@ class Store:
     """Files under one root; keys are relative paths with `/`.
 
     Args:
-        root: a local folder or any fsspec address (`s3://bucket/folder`).
+        root: a local folder or any fsspec address (`s3://bucket/folder`). `shown_root` is the same without secrets.
 
     Raises:
         ContractError: nobody here knows how to open such an address.
     """
 
     def __init__(self, root: str) -> None:
-        self.root = root
+        self.root, self.shown_root = root, address_for_messages(root, IdentitySwitches())
         try:
             self._files, self._base = fsspec.core.url_to_fs(root)
         except (ValueError, ImportError) as error:
-            raise bad_input(f"store {root}", f"cannot be opened ({error})", "a folder, or an address that fsspec knows",
-                            "Set `store` or FANFOLD_STORE.") from None
+            raise bad_input(f"store {self.shown_root}", f"cannot be opened ({error})",
+                            "a folder, or an address that fsspec knows", "Set `store` or FANFOLD_STORE.") from None
         self.is_local = "file" in self._files.protocol
 
     def read(self, key: str) -> bytes:
@@ -162,11 +164,11 @@ class Store:
             self.write(probe, b"")
             self.remove(probe)
         except OSError as error:
-            raise bad_input(f"store {self.root}", f"cannot be written ({error.strerror or error})",
+            raise bad_input(f"store {self.shown_root}", f"cannot be written ({error.strerror or error})",
                             "a folder or bucket that this user may write", "Set `store` or FANFOLD_STORE.") from None
 
     def _no_folder(self, path: str) -> ContractError:
-        return bad_input(f"store {self.root}", f"cannot be written (a file is in the place of the folder {path})",
+        return bad_input(f"store {self.shown_root}", f"cannot be written (a file is in the place of the folder {path})",
                          "a folder", "Move the file away, or set `store` or FANFOLD_STORE.")
 
     def _path(self, key: str) -> str:

@@ -79,7 +79,8 @@ def test_a_store_that_cannot_be_written(tmp_path: Path) -> None:
     assert (good.state, (tmp_path / "new").exists()) == (CheckState.OK, False)
     (tmp_path / "file").write_text("x")
     (bad,) = examine_store(Settings(store=str(tmp_path / "file" / "store")))
-    assert bad == fault("store", f"cannot be written (Not a directory): {tmp_path / 'file' / 'store'}",
+    place = tmp_path / "file" / "store"
+    assert bad == fault("store", f"cannot be written (a file is in the place of the folder {place}): {place}",
                         "Set `store` or FANFOLD_STORE to a folder or bucket that this user may write.")
     (odd,) = examine_store(Settings(store="nowhere://user:hush@x/y"))
     assert (odd.state, "hush" in odd.found) == (CheckState.FAULT, False)

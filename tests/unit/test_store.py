@@ -159,3 +159,9 @@ def test_an_address_that_nobody_can_open_is_bad_input(root):
     """The second needs a package that is no part of ours."""
     with pytest.raises(ContractError, match=rf"store {root}: cannot be opened"):
         Store(root)
+
+
+def test_no_message_says_a_secret_of_a_stores_address():
+    with pytest.raises(ContractError, match=r"store nosuch://\S*@bucket") as caught:
+        Store("nosuch://user:hush@bucket")
+    assert "hush" not in str(caught.value)
