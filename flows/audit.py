@@ -24,6 +24,7 @@ from flows import artifacts
 from flows.journey import PlannedRun, ShardBrief, fold_run, plan_run, scan_shard_of
 from flows.lease import leased
 from flows.live import shown_live
+from flows.orphan import outlive_readers
 from flows.request import AuditRequest
 from flows.secret_blocks import read_secret_blocks
 from flows.settings import capacity_of, settings_in_force
@@ -35,6 +36,8 @@ from tasks.scan.watch import STOP, STOP_GRACE_SECONDS, CancelledError, ShardRepo
 
 RETRY_DELAYS_SECONDS = [2.0, 10.0]
 SETTINGS, _ = settings_in_force()
+if flow_run.get_id() is not None:  # a worker's process, and no command line
+    outlive_readers()  # here, for Prefect logs lines of its own before the flow's body runs
 
 
 def is_worth_a_retry(_task: "Task[..., Any]", _task_run: TaskRun, state: "State[Any]") -> bool:

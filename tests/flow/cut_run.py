@@ -2,11 +2,12 @@
 
 import json
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.flow.api import wait_for
 from tests.flow.deployed import Deployed, committed, processes_of
-from tests.site import FAULT, Site, page
+from tests.site import FAULT, Answer, Site, page
 
 WITHOUT_LIMIT = "without-limit"  # a copy of the nightly deployment of which several runs may go at once
 OTHERS = 5
@@ -15,15 +16,18 @@ OTHERS = 5
 class CutRun:
     """A run of six pages; entered, its slow page is loading and the others are tested.
 
+    Args:
+        more: further pages, by path.
+
     Attributes:
         kept: addresses that lie settled in the store once the run was cut off.
     """
 
-    def __init__(self, deployed: Deployed, estate: str) -> None:
+    def __init__(self, deployed: Deployed, estate: str, more: Mapping[str, Answer] | None = None) -> None:
         self.deployed, self.estate = deployed, estate
         self._reached, self._go_on = threading.Event(), threading.Event()
         self.site = Site({f"/p{i}": page(f"Page {i}", FAULT if i == 1 else "") for i in range(OTHERS)} | {
-            "/slow": page("Slow", before=self._hold)})
+            "/slow": page("Slow", before=self._hold), **(more or {})})
         self.kept: set[str] = set()
 
     def _hold(self) -> None:

@@ -38,6 +38,8 @@ class Deployed(Api):
         self.environment = clean | client_environment(api_address) | {
             "PREFECT_HOME": str(folder / "prefect"), "PREFECT_WORKER_QUERY_SECONDS": "1",
             "DEPLOYED_TEST_MARK": str(folder)}
+        # A team's shell has no level of its own for the console: lines of a flow go through its worker.
+        self.environment.pop("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL")
         self._workers: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> "Deployed":

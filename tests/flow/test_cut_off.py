@@ -9,6 +9,7 @@ import pytest
 from tests.flow.api import moment_of, wait_for
 from tests.flow.cut_run import OTHERS, CutRun
 from tests.flow.deployed import dataset, processes_of
+from tests.site import Answer
 
 pytestmark = pytest.mark.timeout(600)
 BROWSER_END_SECONDS = 15
@@ -42,20 +43,24 @@ def test_a_zombie_is_found_and_its_run_goes_on_with_another_worker(deployed, zom
 
 
 def test_a_flow_outlives_its_worker(working):
-    """The worker alone is killed: its flow ends by itself, scans no page twice, and the next worker finds it done."""
-    with CutRun(working, "orphaned") as cut:
+    """The worker alone is killed, and with it whoever read the flow's lines: the flow ends with its own verdict.
+
+    One of its pages is not there, so a shard ends Unsettled: that is told as an error and not as information.
+    """
+    with CutRun(working, "orphaned", {"/gone": Answer("gone", 404)}) as cut:
         flow = flow_of(working.folder)
         working.kill_worker("second")
         working.start_worker("third")
         assert flow_of(working.folder) == flow
         cut.let_go()
         done = working.ended(cut.run_id)
-        assert (done["state_name"], done["run_count"]) == ("Blocked", 1), working.logs(cut.run_id)
-        assert sorted(cut.site.log) == sorted(cut.site.answers)
+        assert (done["state_name"], done["run_count"]) == ("Incomplete", 1), working.logs(cut.run_id)
+        assert "Unsettled" in {task["state_name"] for task in working.task_runs(cut.run_id).values()}
+        assert sorted(cut.site.log) == sorted(cut.site.answers), "no page is scanned twice"
         cut.site.log.clear()
         working.retry(cut.run_id)
         same = working.ended(cut.run_id, run_count=2)
-        assert (same["state_name"], cut.site.log) == ("Blocked", [])
+        assert (same["state_name"], cut.site.log) == ("Incomplete", ["/gone"])
 
 
 def test_cancel_ends_every_browser_and_the_command_line_goes_on(working, ui):
