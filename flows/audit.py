@@ -15,7 +15,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.futures import PrefectFuture, wait
 from prefect.logging import get_run_logger
-from prefect.runtime import flow_run
+from prefect.runtime import deployment, flow_run
 from prefect.states import Completed, Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 from prefect.tasks import Task
@@ -27,7 +27,7 @@ from flows.live import shown_live
 from flows.orphan import outlive_readers
 from flows.request import AuditRequest
 from flows.secret_blocks import read_secret_blocks
-from flows.settings import capacity_of, settings_in_force
+from flows.settings import capacity_of, require_lasting_places, settings_in_force
 from schemas.errors import ContractError
 from schemas.plural import plural
 from schemas.shard_fault import ShardFault
@@ -70,6 +70,8 @@ def audit_estate(request: AuditRequest) -> "State[Any]":
 def plan_audit(request: AuditRequest) -> PlannedRun:
     """Load, normalize and plan; or find the plan of this run where it is a retry."""
     run_id, began = str(flow_run.get_id()), time.monotonic()
+    if deployment.get_id() is not None:
+        require_lasting_places(SETTINGS)
     run = plan_run(request, request.run_id or run_id, f"{run_id}:{flow_run.get_run_count()}")
     get_run_logger().info("planned run %s of estate %s: %d routes in %d shards, %d ms", run.ref.run_id, run.ref.estate,
                           sum(shard.route_count for shard in run.shards), len(run.shards), ms_since(began))

@@ -1,14 +1,15 @@
 """Settings in force: flags over environment over `fanfold.yaml`, and the capacity that follows from them.
 
-Here: where settings come from. Not here: their schema and merging (`tasks/load`), parameters of one run
-(`request.py`).
+Here: where settings come from, and the places that a deployment must name. Not here: their schema and merging
+(`tasks/load`), parameters of one run (`request.py`).
 """
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from flows.capacity import Capacity, fit_capacity, usable_cores, usable_memory_bytes
+from schemas.errors import ContractError, Offence
 from schemas.settings import Settings
 from tasks.load import environment_warnings, load_settings, load_yaml
 
@@ -39,6 +40,23 @@ def settings_in_force(
 def settings_file() -> Path:
     """Return where the settings file is looked for; it need not be there."""
     return Path(os.environ.get("FANFOLD_SETTINGS", SETTINGS_FILE))
+
+
+def require_lasting_places(settings: Settings) -> None:
+    """Refuse a run of a deployment whose places end with it: it runs in a folder of its worker's that is thrown away.
+
+    Raises:
+        ContractError: the store, or the root of files where one is set, is named relative to that folder or not at all.
+    """
+    places = {"FANFOLD_STORE": settings.store, "FANFOLD_ROOT": os.environ.get("FANFOLD_ROOT")}
+    offences = [
+        Offence(name, f"is {os.environ.get(name, '')!r}, and a deployment's run has only a temporary folder of its "
+                "worker's", "an absolute path" + (" or an address" if name == "FANFOLD_STORE" else ""),
+                "Export it, then `prefect deploy --all` again.")
+        for name, place in places.items()
+        if place is not None and "://" not in place and not PurePosixPath(place).is_absolute()]
+    if offences:
+        raise ContractError(offences)
 
 
 def variable_warnings() -> tuple[str, ...]:

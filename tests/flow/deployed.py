@@ -101,12 +101,13 @@ class Deployed(Api):
         found: dict[str, Any] = self.get(f"deployments/name/audit-estate/{name}")
         return found
 
-    def copy_deployment(self, name: str) -> None:
-        """Put a second deployment beside the nightly one: the same but for its name, schedule and limit."""
+    def copy_deployment(self, name: str, **environment: str) -> None:
+        """Put a second deployment beside the nightly one: the same but for its name, schedule, limit and variables."""
         kept = ("flow_id", "entrypoint", "work_pool_name", "work_queue_name", "job_variables", "parameters",
                 "parameter_openapi_schema", "enforce_parameter_schema", "path", "pull_steps", "tags")
         nightly = self.deployment()
-        self.post("deployments/", {"name": name, **{key: nightly[key] for key in kept}})
+        variables = nightly["job_variables"] | {"env": nightly["job_variables"]["env"] | environment}
+        self.post("deployments/", {"name": name, **{key: nightly[key] for key in kept}, "job_variables": variables})
 
     def start(self, deployment: str, request: dict[str, Any]) -> str:
         """Start a flow run and return its id."""

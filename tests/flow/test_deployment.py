@@ -39,6 +39,16 @@ def test_a_parameter_never_names_a_path_of_the_worker(working):
         ("BadInput", True)] * 2
 
 
+def test_a_deployment_without_its_places_is_bad_input(working):
+    """`prefect deploy` with nothing exported leaves empty variables: evidence would end with the worker's folder."""
+    working.copy_deployment("without-places", FANFOLD_ROOT="", FANFOLD_STORE="")
+    with small_site(1) as site:
+        source = site.url("/p00")
+        state = working.ended(working.start("without-places", {"source": source}))["state"]
+    assert (state["name"], site.log) == ("BadInput", []), state["message"]
+    assert [line.partition(":")[0] for line in state["message"].splitlines()] == ["FANFOLD_ROOT", "FANFOLD_STORE"]
+
+
 def test_alerts_are_installed_once(deployed):
     names = [automation["name"] for automation in deployed.post("automations/filter", {})]
     assert sorted(name for name in names if name.startswith("fanfold")) == ALERTS

@@ -13,6 +13,7 @@ import yaml
 from flows.capacity import ROUTE_MEMORY_BYTES
 from flows.commands.automations import locate_file, read_automations
 from flows.request import AuditRequest
+from flows.settings import require_lasting_places
 from schemas.errors import ContractError
 from schemas.settings import Settings
 
@@ -51,6 +52,22 @@ def test_job_variables_are_settings_and_the_heartbeat_fits_the_zombie_automation
     assert {name for name in environment if name.startswith("FANFOLD_")} - settings == set()
     zombie = next(entry for entry in read_automations(str(locate_file()), BLOCK) if entry.name == "fanfold zombie")
     assert zombie.trigger.within.total_seconds() == 3 * int(environment["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"])
+
+
+@pytest.mark.parametrize(("store", "root", "named"), [
+    ("/srv/store", "/srv/estates", []), ("s3://bucket/store", None, []), ("fanfold-store", None, ["FANFOLD_STORE"]),
+    ("./store", "", ["FANFOLD_ROOT", "FANFOLD_STORE"]), ("/srv/store", "estates", ["FANFOLD_ROOT"])])
+def test_places_of_a_deployment_last(monkeypatch, store, root, named):
+    """The folder in which a worker starts a run is thrown away, and a store in it."""
+    monkeypatch.delenv("FANFOLD_ROOT", raising=False)
+    if root is not None:
+        monkeypatch.setenv("FANFOLD_ROOT", root)
+    refused = []
+    try:
+        require_lasting_places(Settings(store=store))
+    except ContractError as error:
+        refused = [offence.subject for offence in error.offences]
+    assert refused == named
 
 
 def test_automations_are_prefects_own_and_every_webhook_has_its_block():
