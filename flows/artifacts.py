@@ -44,7 +44,7 @@ def inert(text: str) -> str:
     short = " ".join(text.split())
     short = short if len(short) <= SHOWN_CHARACTERS else short[: SHOWN_CHARACTERS - 1] + "…"
     entities = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-    return SPECIAL.sub(lambda match: entities.get(match[1], "\\" + match[1]), short).replace("://", ":&#47;&#47;")
+    return SPECIAL.sub(lambda match: entities.get(match[1], "\\" + match[1]), short).replace("://", ":\\/\\/")
 
 
 def key_of(prefix: str, ref: RunRef) -> str:
