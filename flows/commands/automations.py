@@ -25,7 +25,7 @@ automations = typer.Typer(no_args_is_help=True, help="Alerts for a Prefect serve
 
 Webhook = Annotated[str | None, typer.Option(
     help="Address that is called; kept as a secret block. Default: the block that is there.")]
-Private = Annotated[bool, typer.Option("--allow-private", help="Allow an address in a private network.")]
+Private = Annotated[bool, typer.Option("--allow-private", help="Allow an address of this machine or network.")]
 File = Annotated[str | None, typer.Option("--file", help="Automations file; default: ours.")]
 
 
@@ -89,12 +89,14 @@ def _webhook_block(address: str | None, is_private_allowed: bool) -> UUID:
     """Keep the address as a block of the server, or find the one that is there.
 
     Raises:
-        ContractError: none is given and none is there.
+        ContractError: none is given and none is there, or the server would not call it.
     """
     from prefect.blocks.webhook import Webhook as WebhookBlock
     from pydantic import SecretStr
 
     if address is not None:
+        if not is_private_allowed:
+            require_public(address)
         block = WebhookBlock(url=SecretStr(address), allow_private_urls=is_private_allowed)
         return UUID(str(block.save(BLOCK_NAME, overwrite=True)))
     known: Any
@@ -103,7 +105,25 @@ def _webhook_block(address: str | None, is_private_allowed: bool) -> UUID:
     except ValueError:
         raise bad_input(f"webhook block {BLOCK_NAME}", "is not on the server", "an address to call",
                         "Say --webhook ADDRESS once.") from None
+    if not known.allow_private_urls:
+        require_public(known.url.get_secret_value())
     return UUID(str(known._block_document_id))
+
+
+def require_public(address: str) -> None:
+    """Ask Prefect's own check now: the server would make it at every call, and tell nobody but its log.
+
+    Raises:
+        ContractError: says why without the address, which is a secret.
+    """
+    from prefect.utilities.urls import validate_restricted_url
+
+    try:
+        validate_restricted_url(address)
+    except ValueError as error:
+        why = str(error).rpartition("is not a valid URL.")[2].strip() or "is no http(s) address"
+        raise bad_input("webhook", why, "a public address",
+                        "Where it is meant to be private, say --webhook ADDRESS --allow-private.") from None
 
 
 def _put(client: "SyncPrefectClient", automation: "AutomationCore") -> str:

@@ -55,6 +55,12 @@ def test_alerts_are_installed_once(deployed):
     assert deployed.again.count("replaced: ") == len(ALERTS)
 
 
+def test_a_private_webhook_is_refused_before_anything_is_installed(deployed, hook):
+    refused = deployed.run("flows", "automations", "install", "--webhook", hook.address, check=False)
+    assert (refused.returncode, refused.stdout) == (3, ""), refused.stderr
+    assert "--allow-private" in refused.stderr
+
+
 def test_no_run_for_a_time_is_told(working, hook):
     """The alarm of 26 hours, set to seconds: the time counts from the last verdict, not from a clock of its own."""
     with small_site(1) as site:

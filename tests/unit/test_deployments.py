@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from flows.capacity import ROUTE_MEMORY_BYTES
-from flows.commands.automations import locate_file, read_automations
+from flows.commands.automations import locate_file, read_automations, require_public
 from flows.request import AuditRequest
 from flows.settings import require_lasting_places
 from schemas.errors import ContractError
@@ -88,6 +88,25 @@ def test_a_file_without_automations_of_prefects_form_is_named(tmp_path):
     path.write_text("automations: [{name: mine, trigger: {type: event, within: soon}}]", "utf-8")
     with pytest.raises(ContractError, match=r"mine\.yaml: mine"):
         read_automations(str(path), BLOCK)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:9432", "10.1.2.3", "[::1]:80", "localhost"])
+def test_a_webhook_that_the_server_would_never_call_is_refused(host):
+    with pytest.raises(ContractError, match="private") as refused:
+        require_public(f"http://{host}/hook/token")
+    assert "--allow-private" in str(refused.value)
+    assert "token" not in str(refused.value), "the address is a secret"
+
+
+@pytest.mark.parametrize("address", ["ftp://e.test/token", "e.test/token", "http:///token"])
+def test_a_webhook_that_is_no_address_is_refused(address):
+    with pytest.raises(ContractError) as refused:
+        require_public(address)
+    assert "token" not in str(refused.value)
+
+
+def test_a_public_webhook_is_taken():
+    require_public("https://93.184.215.14/hook")
 
 
 @pytest.mark.parametrize("kind", POOLS)
