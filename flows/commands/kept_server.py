@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 from datetime import UTC, datetime
@@ -23,7 +24,9 @@ from schemas.exit_code import ExitCode
 END_LIMIT_SECONDS = 15.0
 POLL_SECONDS = 0.2
 
-Port = Annotated[int | None, typer.Option(min=1, max=65_535, help="Port on loopback; default: a free one.")]
+PORT_FILE = "port"  # beside the database: an address that somebody has exported holds after `down` and `up`
+
+Port = Annotated[int | None, typer.Option(min=1, max=65_535, help="Port on loopback; default: the last one, else any.")]
 
 
 def up(port: Port = None) -> int:
@@ -62,12 +65,13 @@ def _start(home: Path, port: int | None) -> tuple[str, int]:
     Raises:
         ContractError: it ended at once (the port is taken). TransientError: it did not answer in time.
     """
-    from flows.server import START, copy_template, free_port, kept_file, server_environment, wait_until_healthy
+    from flows.server import START, copy_template, kept_file, server_environment, wait_until_healthy
 
     home.mkdir(parents=True, exist_ok=True)
     if not (home / "prefect.db").exists():
         copy_template(home)
-    environment = server_environment(home, port or free_port())
+    port = port or _port_of(home)
+    environment = server_environment(home, port)
     log = home / "server.log"
     with log.open("ab") as output:
         server = subprocess.Popen(START, env=environment, cwd=home, stdin=subprocess.DEVNULL, stdout=output,
@@ -82,10 +86,25 @@ def _start(home: Path, port: int | None) -> tuple[str, int]:
         raise
     record = {"address": address, "pid": server.pid, "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
               "prefect": version("prefect")}
+    (home / PORT_FILE).write_text(f"{port}\n", "utf-8")
     beside = kept_file().with_suffix(f".{os.getpid()}")
     beside.write_text(json.dumps(record) + "\n", "utf-8")
     beside.replace(kept_file())
     return address, server.pid
+
+
+def _port_of(home: Path) -> int:
+    """Return the port that the server had last where it is free, else a free one."""
+    from flows.server import free_port
+
+    try:
+        last = int((home / PORT_FILE).read_text("utf-8"))
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as a server does: old connections linger
+            probe.bind(("127.0.0.1", last))
+    except (OSError, ValueError, OverflowError):
+        return free_port()
+    return last
 
 
 def _end(pid: int) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import socket
 import threading
 import urllib.request
 
@@ -65,6 +66,21 @@ def test_an_audit_finds_a_kept_server_and_bears_its_restart(kept):
     down = kept("down")
     assert (down.returncode, down.stdout) == (0, f"Down: {address}\n")
     assert kept("down").stdout == "No server is kept.\n"
+
+
+def test_a_kept_server_comes_back_on_its_port(kept):
+    """What a shell has exported as PREFECT_API_URL holds; where the port was taken meanwhile, another one is found."""
+    def up():
+        return kept("up").stdout.partition("API: ")[2].partition("\n")[0]
+
+    first = up()
+    kept("down")
+    assert (first.startswith("http://127.0.0.1:"), up()) == (True, first)
+    kept("down")
+    port = int(first.rpartition(":")[2].removesuffix("/api"))
+    with socket.create_server(("127.0.0.1", port)):
+        third = up()
+    assert (third.startswith("http://127.0.0.1:"), third == first) == (True, False)
 
 
 def test_a_port_that_is_taken_is_bad_input(kept):
