@@ -9,6 +9,8 @@ from uuid import UUID
 import prefect
 import pytest
 import yaml
+from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.server.utilities.user_templates import render_user_template_sync, validate_user_template
 
 from flows.capacity import ROUTE_MEMORY_BYTES
 from flows.commands.automations import locate_file, read_automations, require_public
@@ -81,6 +83,25 @@ def test_automations_are_prefects_own_and_every_webhook_has_its_block():
     silences = [(entry.trigger.within.total_seconds(), len(entry.trigger.after)) for entry in found
                 if entry.name.endswith("no run")]
     assert silences == [(26 * 3600, 1), (26 * 3600, 0)]
+
+
+@pytest.mark.parametrize(("name", "message", "tags", "text"), [
+    ("Blocked", "Blocked: scanned 2 of 2 routes.", ["estate:shop", "nightly"],
+     "fanfold: shop, run calm-owl: Blocked: scanned 2 of 2 routes."),
+    ("Crashed", 'No heartbeat for "90" seconds', ["estate:shop"],
+     'fanfold: shop, run calm-owl: Crashed: No heartbeat for "90" seconds'),
+    ("BadInput", "estate.json: is not there", [], "fanfold: run calm-owl: BadInput: estate.json: is not there"),
+    ("Failed", None, [], "fanfold: run calm-owl: Failed: "),
+])
+def test_an_alert_names_the_estate_and_says_the_state_once(name, message, tags, text):
+    run = FlowRun(id=BLOCK, flow_id=BLOCK, name="calm-owl", tags=tags,
+                  state=State(type=StateType.FAILED, name=name, message=message))
+    of_states = read_automations(str(locate_file()), BLOCK)[:3]
+    (payload,) = {action.payload for entry in of_states for action in entry.actions}
+    validate_user_template(payload)
+    estate = "shop" if tags else ""
+    assert json.loads(render_user_template_sync(payload, {"flow_run": run})) == {
+        "text": text, "estate": estate, "flow_run": str(BLOCK), "state": name}
 
 
 def test_a_file_without_automations_of_prefects_form_is_named(tmp_path):
