@@ -80,7 +80,7 @@ def shown_live(run: PlannedRun) -> Iterator[Live]:
     artifact_id = None
     with for_show():
         artifact_id = create_progress_artifact(
-            live.percent, key=key_of("progress", run.ref), description=inert(f"Routes of run {run.ref.run_id}"))
+            live.percent, key=key_of("progress", run.ref), description=about_progress(run))
     stopped = threading.Event()
     sender = threading.Thread(target=_send, args=(live, artifact_id, stopped), daemon=True)
     sender.start()
@@ -90,6 +90,11 @@ def shown_live(run: PlannedRun) -> Iterator[Live]:
     finally:
         stopped.set()
         sender.join(timeout=SEND_SECONDS)
+
+
+def about_progress(run: PlannedRun) -> str:
+    """Say what is counted: a run that ends `Incomplete` has visited everything too."""
+    return inert(f"Routes of run {run.ref.run_id} that were visited, settled or not: the verdict says how")
 
 
 def _send(live: Live, artifact_id: UUID | None, stopped: threading.Event) -> None:

@@ -12,7 +12,7 @@ from flows import artifacts
 from flows.artifacts import VERDICT_TAG, depth_labels, for_show, inert, key_of, plan_rows, verdict_text
 from flows.audit import audit_estate, fold_estate, plan_audit, scan_shard, state_of
 from flows.journey import PlannedRun, ShardBrief
-from flows.live import Live
+from flows.live import Live, about_progress
 from flows.progress import Silence
 from flows.runs import RunRef
 from schemas.verdict import Reason, Weight
@@ -130,6 +130,11 @@ def test_progress_counts_a_shard_that_starts_again_anew():
     live.shard_event(0, {"event": "started", "routes": 6, "open": 4})
     live.shard_event(1, {"event": "started", "routes": 4, "open": 0})
     assert (live.percent, live.had_nothing_open) == (60.0, False)
+
+
+def test_progress_says_that_a_visit_settles_nothing():
+    run = PlannedRun(REF, "p", (ShardBrief(0, 2, 6, 1),), "f", "now")
+    assert "visited, settled or not" in about_progress(run)
 
 
 def test_a_run_has_nothing_open_only_when_every_shard_has_looked():
