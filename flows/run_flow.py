@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from schemas.terminal import for_terminal
 if TYPE_CHECKING:
     from flows.runs import RunRef
 
+SOON_SECONDS = 5.0
 EXIT_CODES: Mapping[str, ExitCode] = {
     "Completed": ExitCode.PASSED, "Blocked": ExitCode.BLOCKED, "Incomplete": ExitCode.INCOMPLETE,
     "BadInput": ExitCode.BAD_INPUT,
@@ -78,11 +79,22 @@ def _is_there_before_stop(address: str) -> bool:
     from tasks.scan.watch import STOP
 
     try:
-        wait_until_healthy(address, is_awaited=lambda: not STOP.is_set())
+        _wait_for_server(address, lambda: not STOP.is_set())
     except TransientError:
         if not STOP.is_set():
             raise
     return not STOP.is_set()
+
+
+def _wait_for_server(address: str, is_awaited: Callable[[], bool]) -> None:
+    """Wait for the server, and say so where it is not there soon: one that is set may be gone."""
+    try:
+        wait_until_healthy(address, SOON_SECONDS, is_awaited)
+    except TransientError:
+        if not is_awaited():
+            raise
+        print(f"waiting for the Prefect server at {for_terminal(address)} …", file=sys.stderr)
+        wait_until_healthy(address, is_awaited=is_awaited)
 
 
 def _interrupted(ref: "RunRef") -> ExitCode:

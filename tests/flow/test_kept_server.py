@@ -83,6 +83,19 @@ def test_a_kept_server_comes_back_on_its_port(kept):
     assert (third.startswith("http://127.0.0.1:"), third == first) == (True, False)
 
 
+def test_an_audit_says_which_server_it_waits_for(alone):
+    """A `PREFECT_API_URL` of a server that is gone: three silent minutes looked like a hanging audit."""
+    address = f"http://127.0.0.1:{free_port()}/api"
+    with small_site(1) as site:
+        audit = alone.start("audit", site.manifest(alone.folder / "m.json"), PREFECT_API_URL=address)
+        try:
+            assert next((line for line in audit.stdout if "waiting" in line), "") == (
+                f"waiting for the Prefect server at {address} …\n")
+        finally:
+            audit.kill()
+            audit.wait()
+
+
 def test_a_port_that_is_taken_is_bad_input(kept):
     with small_site(1) as site:
         done = kept("up", "--port", site.port)
