@@ -35,6 +35,7 @@ from schemas.verdict import Verdict, VerdictKind
 from tasks.scan.watch import STOP, STOP_GRACE_SECONDS, CancelledError, ShardReport
 
 RETRY_DELAYS_SECONDS = [2.0, 10.0]
+SHOWN_ADDRESSES = 5
 SETTINGS, _ = settings_in_force()
 if flow_run.get_id() is not None:  # a worker's process, and no command line
     outlive_readers()  # here, for Prefect logs lines of its own before the flow's body runs
@@ -134,11 +135,14 @@ def faults_of(shards: "Sequence[PrefectFuture[Any]]", briefs: Sequence[ShardBrie
 
 
 def unsettled_message(shard: ShardBrief, report: ShardReport) -> str:
-    """Say which routes of a shard are not settled and why, with the tail of its log."""
-    count = sum(map(len, report.unsettled.values()))
+    """Say which routes of a shard are not settled, why and what to do about it, with the tail of its log."""
+    count = sum(len(group.addresses) for group in report.unsettled)
     lines = [f"{shard.title}: {plural(count, 'route')} not settled; Retry scans these and no others."]
-    for outcome, addresses in sorted(report.unsettled.items()):
-        lines.append(f"{len(addresses)} {outcome}: " + ", ".join(addresses[:5]) + (" …" if len(addresses) > 5 else ""))
+    for group in report.unsettled:
+        named, more = group.addresses[:SHOWN_ADDRESSES], len(group.addresses) - SHOWN_ADDRESSES
+        lines.append(f"{len(group.addresses)} {group.why}: " + ", ".join(named)
+                     + (f" and {more} more" if more > 0 else ""))
+        lines += [f"    {group.how_to_fix}"] if group.how_to_fix else []
     return "\n".join([*lines, "log:", report.log_tail])
 
 

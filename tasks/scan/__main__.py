@@ -15,11 +15,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from importlib.metadata import version
 
 from schemas.errors import AuditError, ContractError, bad_input
 from schemas.layout import EstateLayout
-from schemas.outcome import OutcomeKind
+from schemas.outcome import Outcome
 from schemas.plan import Plan, PlannedRoute
 from schemas.receipt import EndedBy, Receipt
 from schemas.rescan import parse_rescan, rescanned
@@ -40,7 +41,7 @@ from tasks.scan.route_finder import RouteFinder
 from tasks.scan.sign_in import prove_signed_in
 from tasks.scan.visit import Visitor
 from tasks.scan.watch import EXIT_REFUSED, EXIT_SETTLED, EXIT_UNSETTLED
-from tasks.scan.work import Work, decide_work
+from tasks.scan.work import CommittedRow, Work, decide_work
 from tasks.scan.worker import Limits, ShardWorker, unsettled_among
 from tasks.store import Store
 
@@ -102,8 +103,9 @@ async def scan_shard(order: ShardOrder, secret_values: Mapping[str, str]) -> int
                       build.version)
 
     def leave_receipt(ended_by: EndedBy, launch_count: int) -> int:
-        kinds = {task_id: row.outcome for task_id, row in ledger.committed.items() if task_id not in again}
-        kinds |= {task_id: outcome.outcome for task_id, outcome in partial.outcomes.items()}
+        rows: dict[str, CommittedRow | Outcome] = {
+            task_id: row for task_id, row in ledger.committed.items() if task_id not in again}
+        rows |= partial.outcomes
         receipt = Receipt(
             plan_id=plan.header.plan_id, run_id=order.run_id, shard_index=order.shard_index,
             attempt=attempt_number(order.attempt_name), attempt_name=order.attempt_name,
@@ -113,10 +115,10 @@ async def scan_shard(order: ShardOrder, secret_values: Mapping[str, str]) -> int
             triples=(*ledger.triples, *partial.triples), ended_by=ended_by, started_at=started_at, ended_at=utc_now(),
             planned_ms=sum(route.load_ms for route in routes),
             actual_ms=round((time.monotonic() - began) * 1000), launch_count=launch_count,
-            outcome_counts=dict(Counter(kind.value for kind in kinds.values())),
+            outcome_counts=dict(Counter(row.outcome.value for row in rows.values())),
         )
         write_receipt(shelf, receipt)
-        return _report(receipt, routes, kinds)
+        return _report(receipt, routes, rows)
 
     if work.is_empty:
         return leave_receipt(EndedBy.FINISHED, 0)
@@ -160,12 +162,14 @@ def _limits(order: ShardOrder) -> Limits:
     return Limits(LANES_PER_PLACE * order.in_flight, order.per_host, order.budget_ms)
 
 
-def _report(receipt: Receipt, routes: tuple[PlannedRoute, ...], kinds: Mapping[str, OutcomeKind]) -> int:
-    unsettled = unsettled_among(routes, kinds)
+def _report(
+    receipt: Receipt, routes: tuple[PlannedRoute, ...], rows: Mapping[str, CommittedRow | Outcome]
+) -> int:
+    unsettled = unsettled_among(routes, rows)
     counts = dict(receipt.outcome_counts)
     LOG.info("shard %d %s in %d ms: %s", receipt.shard_index, receipt.ended_by, receipt.actual_ms, counts)
     emit("summary", {"ended_by": receipt.ended_by, "counts": counts, "planned_ms": receipt.planned_ms,
-                     "actual_ms": receipt.actual_ms, "unsettled": unsettled})
+                     "actual_ms": receipt.actual_ms, "unsettled": [asdict(group) for group in unsettled]})
     return EXIT_UNSETTLED if unsettled else EXIT_SETTLED
 
 

@@ -61,8 +61,9 @@ def read_ledger(shelf: Shelf, routes: Sequence[PlannedRoute], flow_attempt: str)
                 continue
             triples.append(triple.ref)
             browser_versions |= {triple.browser_version} - {None}  # type: ignore[arg-type]
-            for row in triple.outcomes.select(["task_id", "outcome"]).to_pylist():
-                committed[row["task_id"]] = CommittedRow(OutcomeKind(row["outcome"]), (attempt_name, number))
+            for row in triple.outcomes.select(["task_id", "outcome", "reason", "how_to_fix"]).to_pylist():
+                committed[row["task_id"]] = CommittedRow(OutcomeKind(row["outcome"]), (attempt_name, number),
+                                                         row["reason"], row["how_to_fix"])
             for task_id in {fault.task_id for fault in triple.faults}:
                 committed.pop(task_id, None)
     return Ledger(tuple(triples), committed, _deaths(shelf, attempts, flow_attempt), _dead_letters(shelf, task_ids),

@@ -14,8 +14,8 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import IO, Any
 
 from schemas.errors import AuditError, ContractError, IntegrityError, Offence, TransientError
@@ -23,6 +23,7 @@ from tasks.commit import Shelf, attempt_number
 from tasks.scan.ledger import DEATH_FILE, IN_FLIGHT_FILE
 from tasks.scan.order import ShardOrder
 from tasks.scan.reap import end_tree
+from tasks.scan.work import Unsettled
 
 SILENCE_ALLOWANCE_MS = 60_000
 STOP_GRACE_SECONDS = 8.0
@@ -38,7 +39,7 @@ class ShardReport:
     """How an attempt ended, as its process said it.
 
     Attributes:
-        unsettled: addresses that are neither settled nor accepted, by outcome; empty when the shard is settled.
+        unsettled: routes that are neither settled nor accepted, by reason; empty when the shard is settled.
         counts: routes of the shard by outcome. log_tail: last lines of the process's log.
     """
 
@@ -48,7 +49,7 @@ class ShardReport:
     counts: Mapping[str, int]
     planned_ms: int
     actual_ms: int
-    unsettled: Mapping[str, list[str]] = field(default_factory=dict)
+    unsettled: Sequence[Unsettled] = ()
     log_tail: str = ""
 
     @property
@@ -125,7 +126,7 @@ def _judge(
         raise TransientError(subject, f"the shard process died ({how})", log_tail)
     return ShardReport(
         order.shard_index, order.attempt_name, summary["ended_by"], summary["counts"], summary["planned_ms"],
-        summary["actual_ms"], summary["unsettled"], log_tail,
+        summary["actual_ms"], [Unsettled(**group) for group in summary["unsettled"]], log_tail,
     )
 
 

@@ -16,10 +16,25 @@ TripleName = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class CommittedRow:
-    """The newest committed row of a route: its outcome and the triple that holds it."""
+    """The newest committed row of a route: its outcome, why and what to do about it, and the triple that holds it."""
 
     outcome: OutcomeKind
     triple: TripleName
+    reason: str
+    how_to_fix: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """Routes that an attempt leaves unsettled for one reason.
+
+    Attributes:
+        why: outcome and reason (`http_error/status_503`); `missing` alone where there is no row.
+    """
+
+    why: str
+    how_to_fix: str | None
+    addresses: list[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from tasks.commit import Shelf
 from tasks.scan.clock import utc_now
 from tasks.scan.ledger import IN_FLIGHT_FILE
 from tasks.scan.partial import FLUSH_ROUTES, FLUSH_SECONDS, Partial, Visited
-from tasks.scan.work import Work
+from tasks.scan.work import CommittedRow, Unsettled, Work
 
 Emit = Callable[[str, dict[str, object]], None]
 OnPhase = Callable[[str], None]
@@ -154,11 +154,15 @@ def crashed_outcome(route: PlannedRoute, in_flight: int) -> Outcome:
     )
 
 
-def unsettled_among(routes: Iterable[PlannedRoute], kinds: Mapping[str, OutcomeKind]) -> dict[str, list[str]]:
-    """Return routes of a shard that are neither settled nor accepted by the policy: addresses by outcome."""
-    unsettled: dict[str, list[str]] = {}
+def unsettled_among(
+    routes: Iterable[PlannedRoute], rows: Mapping[str, CommittedRow | Outcome]
+) -> list[Unsettled]:
+    """Return routes of a shard that are neither settled nor accepted by the policy, by outcome and reason."""
+    groups: dict[str, Unsettled] = {}
     for route in routes:
-        kind = kinds.get(route.task_id, OutcomeKind.MISSING)
+        row = rows.get(route.task_id)
+        kind = row.outcome if row else OutcomeKind.MISSING
         if route.is_in_scope and not kind.is_settled and kind.value != route.accepted_outcome:
-            unsettled.setdefault(kind.value, []).append(route.url)
-    return unsettled
+            why = f"{kind.value}/{row.reason}" if row else kind.value
+            groups.setdefault(why, Unsettled(why, row.how_to_fix if row else None, [])).addresses.append(route.url)
+    return [groups[why] for why in sorted(groups)]

@@ -95,7 +95,8 @@ def assert_tasks_name_their_shard(tasks, lost):
     bad = {name: task for name, task in scans.items() if task["state_name"] != "Completed"}
     assert [task["state_name"] for task in bad.values()] == ["Unsettled"]
     message = next(iter(bad.values()))["state"]["message"]
-    assert "3 unreachable: " in message
+    assert "3 unreachable/connection_refused: " in message
+    assert "Nothing listens" in message, "what to do about it"
     assert [address for address in lost if address not in message] == []
     assert "log:" in message and "shard 3 finished" in message
 

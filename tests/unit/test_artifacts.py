@@ -10,12 +10,14 @@ from prefect.exceptions import PrefectException
 
 from flows import artifacts
 from flows.artifacts import VERDICT_TAG, depth_labels, for_show, inert, key_of, plan_rows, verdict_text
-from flows.audit import audit_estate, fold_estate, plan_audit, scan_shard, state_of
+from flows.audit import audit_estate, fold_estate, plan_audit, scan_shard, state_of, unsettled_message
 from flows.journey import PlannedRun, ShardBrief
 from flows.live import Live, about_progress
 from flows.progress import Silence
 from flows.runs import RunRef
 from schemas.verdict import Reason, Weight
+from tasks.scan.watch import ShardReport
+from tasks.scan.work import Unsettled
 from tests.small_estate import FIRST, SECOND, plan_of, receipt, route
 from tests.small_report import HOSTILE, calm_material, hostile_material
 
@@ -119,6 +121,17 @@ def test_a_run_with_nothing_open_says_how_to_gate_again():
     assert "nothing to rescan" in state_of(verdict, "r1").message
     assert "fanfold gate r1 --policy FILE" in state_of(verdict, "r1").message
     assert VERDICT_TAG == "verdict:"
+
+
+def test_an_unsettled_shard_says_why_and_what_to_do():
+    refused = Unsettled("http_error/status_503", "Look at its log.", [f"http://e.test/{n}" for n in range(7)])
+    report = ShardReport(0, "attempt-1", "finished", {}, 1, 1, [refused, Unsettled("missing", None, ["http://e.test/z"])],
+                         "the end")
+    brief = ShardBrief(0, 1, 8, 1)
+    assert unsettled_message(brief, report).splitlines() == [
+        f"{brief.title}: 8 routes not settled; Retry scans these and no others.",
+        "7 http_error/status_503: http://e.test/0, http://e.test/1, http://e.test/2, http://e.test/3, http://e.test/4 "
+        "and 2 more", "    Look at its log.", "1 missing: http://e.test/z", "log:", "the end"]
 
 
 def test_progress_counts_a_shard_that_starts_again_anew():

@@ -11,7 +11,7 @@ OLD, NEW = (FIRST, 1), (SECOND, 1)
 
 
 def row(kind="scanned", triple=OLD):
-    return CommittedRow(OutcomeKind(kind), triple)
+    return CommittedRow(OutcomeKind(kind), triple, "", None)
 
 
 @pytest.mark.parametrize("kind", list(OutcomeKind))
