@@ -19,7 +19,9 @@ from prefect.runtime import flow_run
 
 from flows.journey import PlannedRun, ShardBrief
 from flows.progress import in_words
+from flows.report_run import proved_rows
 from flows.runs import RunRef
+from schemas.converged import DeadLetter, fixes_of
 from schemas.errors import IntegrityError
 from schemas.finding import Finding
 from schemas.plural import plural
@@ -33,16 +35,17 @@ SHOWN_FINDINGS = 20
 SHOWN_EXAMPLES = 3
 TEXT_BYTES = 60_000  # with its back-slashes doubled in JSON it stays under 100 KB
 SHOWN_CHARACTERS = 200
+SHOWN_FIX_CHARACTERS = 500  # sentences of ours, and nothing of a page
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-!|~<>&])")
 VERDICT_TAG = "verdict:"
 FOLDED_EVENT = "fanfold.run-folded"
 DEPTHS = (0, 10, 100, 1_000)  # automations compare names, not numbers: an event names every depth that it is over
 
 
-def inert(text: str) -> str:
+def inert(text: str, limit: int = SHOWN_CHARACTERS) -> str:
     """Return text that markdown shows as it is: no link, no image, no markup, one line, short."""
     short = " ".join(text.split())
-    short = short if len(short) <= SHOWN_CHARACTERS else short[: SHOWN_CHARACTERS - 1] + "…"
+    short = short if len(short) <= limit else short[: limit - 1] + "…"
     entities = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
     return SPECIAL.sub(lambda match: entities.get(match[1], "\\" + match[1]), short).replace("://", ":\\/\\/")
 
@@ -72,8 +75,10 @@ def show_fold(run: PlannedRun, verdict: Verdict) -> None:
     """Show the verdict and what became of the plan, tag the flow run, and tell automations."""
     store, layout = Store(run.ref.store), run.ref.layout
     dead_letters = len(store.read_json(layout.file("replay.json"))["routes"])
+    fixes = fixes_of(proved_rows(store, layout, store.read_json(layout.file("verdict.json")), "dead_letters",
+                                 DeadLetter))
     with for_show():
-        create_markdown_artifact(verdict_text(run.ref, verdict), key=key_of("verdict", run.ref))
+        create_markdown_artifact(verdict_text(run.ref, verdict, fixes), key=key_of("verdict", run.ref))
         create_table_artifact(plan_rows(run.shards, receipts_of(run)), key=key_of("plan", run.ref),
                               description=_about(run))
         tag_run({"estate:": run.ref.estate, VERDICT_TAG: verdict.kind.value})
@@ -116,8 +121,12 @@ def receipts_of(run: PlannedRun) -> dict[int, list[Receipt]]:
     return found
 
 
-def verdict_text(ref: RunRef, verdict: Verdict) -> str:
-    """Say the verdict, its reasons and counts, the top findings, and where the evidence lies, as inert markdown."""
+def verdict_text(ref: RunRef, verdict: Verdict, fixes: Sequence[str] = ()) -> str:
+    """Say the verdict, its reasons and counts, the top findings, and where the evidence lies, as inert markdown.
+
+    Args:
+        fixes: what to do about routes that are owed.
+    """
     coverage = verdict.coverage
     place = f"{ref.store}/{ref.layout.root}"
     return _cut([
@@ -128,7 +137,8 @@ def verdict_text(ref: RunRef, verdict: Verdict) -> str:
         f"Evidence (Parquet): {inert(place)}", "",
         f"Report: `fanfold report {ref.run_id}` writes it to {inert(place + '/report/index.html')}", "",
         "## Outcomes", "", *(f"- {inert(name)}: {count}" for name, count in sorted(coverage.by_outcome.items())), "",
-        *_listed("Reasons", verdict.reasons), *_top(verdict.findings), *_listed("Warnings", verdict.warnings),
+        *_listed("Reasons", verdict.reasons), *_mending(fixes), *_top(verdict.findings),
+        *_listed("Warnings", verdict.warnings),
     ])
 
 
@@ -172,6 +182,11 @@ def _listed(title: str, reasons: tuple[Reason, ...]) -> list[str]:
         rows.append(f"- **{inert(reason.code)}** ({reason.count}): {inert(reason.text)}")
         rows += [f"    - {inert(example)}" for example in reason.examples[:SHOWN_EXAMPLES]]
     return [f"## {title}", "", *rows, ""] if rows else []
+
+
+def _mending(fixes: Sequence[str]) -> list[str]:
+    lines = [f"- {inert(fix, SHOWN_FIX_CHARACTERS)}" for fix in fixes[:SHOWN_ROWS]]
+    return ["## To mend", "", *lines, ""] if lines else []
 
 
 def _top(findings: Sequence[Finding]) -> list[str]:

@@ -15,6 +15,7 @@ from rich.text import Text
 from flows.progress import in_words
 from flows.report_run import proved_rows
 from flows.runs import RunRef
+from schemas.converged import DeadLetter, fixes_of
 from schemas.finding import Finding
 from schemas.manifest import SourceCount
 from schemas.plan import Plan
@@ -36,11 +37,14 @@ def _text(text: str, style: str = "") -> Text:
     return Text(heading + one_line(text.removeprefix("\n")), style)
 
 
-def print_verdict(verdict: Verdict, place: str, console: Console | None = None) -> None:
+def print_verdict(
+    verdict: Verdict, place: str, console: Console | None = None, fixes: Sequence[str] = ()
+) -> None:
     """Print verdict, reasons, coverage, worst findings, and where the files are.
 
     Args:
-        place: the run folder. console: where to; standard output without one.
+        place: the run folder. console: where to; standard output without one. fixes: what to do about routes that are
+            owed.
     """
     out = console or Console(soft_wrap=True, highlight=False)
     out.print(_text(verdict.kind.value.upper(), STYLES[verdict.kind]), _text(verdict.summary))
@@ -49,6 +53,10 @@ def print_verdict(verdict: Verdict, place: str, console: Console | None = None) 
             out.print(_text(f"\n{title}", "bold"))
             for reason in reasons:
                 _print_reason(out, reason)
+    if fixes:
+        out.print(_text("\nto mend", "bold"))
+        for fix in fixes:
+            out.print(_text(f"  {fix}"))
     coverage = verdict.coverage
     out.print(_text("\ncoverage", "bold"))
     outcomes = ", ".join(f"{count} {name}" for name, count in sorted(coverage.by_outcome.items()) if count)
@@ -139,12 +147,18 @@ def show_verdict(verdict: Verdict, ref: RunRef, *, is_json: bool = False) -> Non
     if is_json:
         print(json.dumps(to_document(verdict), ensure_ascii=False, indent=1))
     else:
-        print_verdict(verdict, f"{ref.store}/{ref.layout.root}")
+        print_verdict(verdict, place_of(ref))
+
+
+def place_of(ref: RunRef) -> str:
+    """Return the run's folder as it is shown."""
+    return f"{ref.store}/{ref.layout.root}"
 
 
 def show_stored_verdict(ref: RunRef) -> None:
-    """Print the verdict of a folded run with its worst findings, from the store."""
+    """Print the verdict of a folded run with its worst findings and what to do about routes, from the store."""
     store = Store(ref.store)
     document = store.read_json(ref.layout.file("verdict.json"))
     findings = proved_rows(store, ref.layout, document, "findings", Finding)
-    show_verdict(replace(from_document(document), findings=findings), ref)
+    letters = proved_rows(store, ref.layout, document, "dead_letters", DeadLetter)
+    print_verdict(replace(from_document(document), findings=findings), place_of(ref), fixes=fixes_of(letters))

@@ -4,6 +4,8 @@ Here: the records, and which outcomes leave a hole in the coverage. Not here: me
 Next: durations teach (`tasks/learn.py`), the gate decides (`tasks/gate/`), tables are written (`tasks/publish.py`).
 """
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -42,6 +44,13 @@ class DeadLetter:
     status: int | None
     final_url: str | None
     is_accepted: bool
+
+
+def fixes_of(letters: Iterable[DeadLetter]) -> list[str]:
+    """Say once for each reason what to do about the routes that it holds back; accepted ones nobody owes."""
+    owed = Counter((f"{letter.outcome.value}/{letter.reason}", letter.how_to_fix) for letter in letters
+                   if letter.how_to_fix and not letter.is_accepted)
+    return [f"{count} {why}: {how_to_fix}" for (why, how_to_fix), count in sorted(owed.items())]
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,7 @@ def test_what_cannot_be_scanned_makes_the_run_incomplete_and_findings_are_still_
     assert (done.returncode, by_stage.returncode, verdict["kind"]) == (2, 2, "incomplete")
     assert {reason["decision"] for reason in verdict["reasons"]} == {"incomplete", "block"}
     assert "image-alt" in done.stdout
+    assert "to mend\n  1 http_error/status_404: The server refuses the address" in done.stdout
     assert "fanfold resume r1" in done.stdout
 
 

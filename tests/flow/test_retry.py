@@ -117,6 +117,7 @@ def assert_artifacts_tell(working: Deployed, run_id: str):
     assert {artifact["key"] for artifact in working.artifacts(run_id)} == {"plan-core", "progress-core", "verdict-core"}
     (verdict,) = shown("verdict")
     assert "image\\-alt" in verdict and "Top findings" in verdict and "fanfold report" in verdict
+    assert "## To mend" in verdict and "Nothing listens" in verdict
 
 
 def assert_a_blocked_run_has_nothing_to_retry(working: Deployed, run_id: str, estate: HalfAway):

@@ -15,6 +15,7 @@ from flows.journey import PlannedRun, ShardBrief
 from flows.live import Live, about_progress
 from flows.progress import Silence
 from flows.runs import RunRef
+from schemas.converged import fixes_of
 from schemas.verdict import Reason, Weight
 from tasks.scan.watch import ShardReport
 from tasks.scan.work import Unsettled
@@ -81,6 +82,18 @@ def test_the_verdict_names_reasons_top_findings_and_the_report():
     assert "| critical | image\\-alt | 2 | block | https:\\/\\/e.test/ | img |" in text
     assert [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| ")] == [
         "| impact", "| critical", "| serious", "| moderate"], "what needs review is no top finding"
+
+
+def test_the_verdict_says_once_for_each_reason_what_to_do():
+    letters = hostile_material().dead_letters
+    assert letters
+    fixes = fixes_of([*letters, *(replace(letter, is_accepted=True) for letter in letters)])
+    assert fixes == sorted({f"{sum(other.reason == letter.reason for other in letters)} {letter.outcome.value}/"
+                            f"{letter.reason}: {letter.how_to_fix}" for letter in letters})
+    text = verdict_text(REF, calm_material().verdict, ["2 http_error/status_503: " + "Mend the server. " * 20])
+    assert "\n## To mend\n\n- 2 http\\_error/status\\_503: Mend the server. Mend" in text
+    assert text.count("Mend the server.") == 20
+    assert "To mend" not in verdict_text(REF, calm_material().verdict)
 
 
 def test_the_plan_shows_what_became_of_it():
