@@ -7,6 +7,7 @@ Not here: what comes after load (`call.py`).
 import asyncio
 import contextlib
 from dataclasses import dataclass, field
+from typing import Any
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, Request, Response
@@ -18,7 +19,7 @@ from tasks.scan.kit import Kit
 from tasks.scan.settle import SettledBy, settle_script
 from tasks.scan.sight import Sight
 from tasks.scan.tell import tell_nobody
-from tasks.scan.world import open_page_world
+from tasks.scan.world import DocumentMoved, open_page_world
 
 LOAD_SHARE = 0.6  # of the deadline; the rest is for finding out what the page waits for, and for testing what is there
 LOOK_SECONDS = 4.0
@@ -62,6 +63,9 @@ class Arrival:
             return await self._judge_refused(page, error)
         if response is not None:
             self.sight.note_response(page.url, response)
+            if media_type(self.sight.trace.content_type) not in HTML_TYPES:  # what became of it decides, not the header
+                with contextlib.suppress(DocumentMoved):
+                    await self._read(page)
         return self.kit.judge.on_arrival(self.sight.route, self.sight.seen())
 
     async def follow(self, page: Page) -> Judgement | None:
@@ -71,6 +75,10 @@ class Arrival:
         except PlaywrightTimeoutError:
             return await self._judge_late(page)
         return None
+
+    async def _read(self, page: Page) -> dict[str, Any]:
+        world = await open_page_world(await page.context.new_cdp_session(page))
+        return await self.sight.read(world, settle_script())
 
     async def _judge_refused(self, page: Page, error: PlaywrightError) -> Judgement | None:
         """Find out what stands behind a navigation that came to nothing: a download, no content, a status."""
@@ -113,8 +121,7 @@ class Arrival:
             return Judgement("load_timeout", "the server sent no page")
         try:
             async with asyncio.timeout(LOOK_SECONDS):
-                world = await open_page_world(await page.context.new_cdp_session(page))
-                facts = await self.sight.read(world, settle_script())
+                facts = await self._read(page)
         except TimeoutError:
             return Judgement("page_blocked", "while loading")
         judgement = self.kit.judge.on_arrival(self.sight.route, self.sight.seen())

@@ -1,7 +1,8 @@
 """Judge what a visit saw: the right page, another page, or none.
 
 Here: the order of judgements, pure. Not here: seeing (`visit.py`), words and sentences (`reasons.py`), identity (the
-`find_route` that is given). Status before type, type before address, address before content.
+`find_route` that is given). Status before type, type before address, address before content. The type is the
+document's own where there is one: a browser reads headers that no table of types has.
 """
 
 import re

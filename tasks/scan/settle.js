@@ -43,6 +43,14 @@
     try { return frame.contentDocument.URL === "about:blank" && /^https?:/.test(frame.src); } catch { return false; }
   };
 
+  // A document of HTML elements is a page under either type of XML; what a browser shows of other XML is its own.
+  const contentType = () => {
+    const type = read(Document.prototype, "contentType"), root = read(Document.prototype, "documentElement");
+    const isPage = /^(?:application|text)\/xml$/.test(type) && root instanceof HTMLHtmlElement
+      && !select("#webkit-xml-viewer-source-xml");
+    return isPage ? "application/xhtml+xml" : type;
+  };
+
   const attempt = (find) => { try { return find(); } catch (error) { return String(error.message); } };
   const isSeen = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
 
@@ -63,7 +71,7 @@
       return JSON.stringify({
         url: cut(location.href, 4000),
         title: cut(read(Document.prototype, "title"), 300),
-        content_type: cut(read(Document.prototype, "contentType"), 100),
+        content_type: cut(contentType(), 100),
         status: entry?.responseStatus || null,
         has_password_field: field !== undefined,
         text_length: field ? (read(Document.prototype, "body")?.innerText ?? "").length : null,

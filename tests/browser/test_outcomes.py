@@ -17,6 +17,8 @@ from tests.browser.faulty_site import FAULT, QUICK, Answer, Scanner, Site, html,
 
 O = OutcomeKind  # noqa: E741 - a table of outcomes reads best with a short name
 SIGN_IN = '<form><label>Name <input name="n"></label><label>Password <input type="password" name="p"></label></form>'
+XHTML = f'''<html xmlns="http://www.w3.org/1999/xhtml" lang="en"><head><title>t</title></head>
+    <body><main><h1>A page</h1>{FAULT.replace(">", "/>")}</main></body></html>'''.encode()
 LONG_TEXT = "<p>" + "A sentence that says something about the product. " * 40 + "</p>"
 
 
@@ -90,6 +92,25 @@ FILES = {
     "question for a password": (html("x", status=401, headers={"WWW-Authenticate": 'Basic realm="x"'}),
                                 (O.HTTP_ERROR, "status_401")),
     "page without a type": (Answer(html(FAULT).body, media_type=None), (O.SCANNED, "tested")),
+    "page with half a type": (Answer(html(FAULT).body, media_type="text/html charset=utf-8"), (O.SCANNED, "tested")),
+    "page with a comma in its type": (
+        Answer(html(FAULT).body, media_type="text/html,charset=utf-8"), (O.SCANNED, "tested")),
+    "page with two types": (
+        Answer(html(FAULT).body, media_type="text/plain", headers={"Content-Type": "text/html"}),
+        (O.SCANNED, "tested")),
+    "text with two types": (
+        Answer(b"hello", media_type="text/html; q=1", headers={"Content-Type": "text/plain"}),
+        (O.NOT_APPLICABLE, "document")),
+    # The engine makes a canvas for contrasts, and there a document makes no HTML elements: that rule is told.
+    "page as xml": (Answer(XHTML, media_type="application/xml"), (O.PARTIALLY_SCANNED, "rule_failed")),
+    "page as text that is xml": (
+        Answer(XHTML, media_type="text/xml; charset=utf-8"), (O.PARTIALLY_SCANNED, "rule_failed")),
+    "half a page as xml": (Answer(XHTML[:-9], media_type="text/xml"), (O.WRONG_PAGE, "browser_error_page")),
+    "data as xml": (Answer(b"<a><b>x</b></a>", media_type="text/xml"), (O.NOT_APPLICABLE, "document")),
+    "feed as xml": (Answer(b"<rss><channel><title>x</title></channel></rss>", media_type="application/xml"),
+                    (O.NOT_APPLICABLE, "document")),
+    "picture": (Answer(b'<svg xmlns="http://www.w3.org/2000/svg"/>', media_type="image/svg+xml"),
+                (O.NOT_APPLICABLE, "document")),
     "bytes without a type": (Answer(bytes(range(256)) * 9, media_type=None), (O.NOT_APPLICABLE, "download")),
     "short": (Answer(b"<h1>half", claims_bytes=5000), (O.UNREACHABLE, "incomplete_body")),
 }
