@@ -38,7 +38,8 @@ FindRoute = Callable[[str, str | None], str | None]
 class Seen:
     """What is known of the page so far. `has_selector` answers for `expect.selector`, None when it was not asked.
 
-    `acted_at`: where the steps of the manifest were taken, None before that.
+    `loaded_url`: what the document was loaded from, None while that is not known; scripts give documents others, and
+    `url` is the last of them. `acted_at`: where the steps of the manifest were taken, None before that.
     """
 
     url: str
@@ -51,6 +52,7 @@ class Seen:
     has_selector: bool | None = None
     is_malformed: bool = False
     acted_at: str | None = None
+    loaded_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +137,11 @@ class Judge:
         found = self._find_route(seen.url, route.auth)
         if found == route.task_id:
             return None
-        if found is not None:
-            return Judgement("other_route", None, found)
+        loaded = self._find_route(seen.loaded_url, route.auth) if seen.loaded_url else None
+        if loaded not in (None, route.task_id):
+            return Judgement("other_route", None, loaded)
+        if found is not None:  # a document that only took the address is not the one that is scanned there
+            return None
         asked = self._resolve(route.url)
         if self._scan.redirects == "strict" and not _differs_in_scheme_or_www_only(asked, seen.url):
             return Judgement("redirect_not_allowed")

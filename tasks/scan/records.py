@@ -42,11 +42,12 @@ class Trace:
     """What one try gathered so far; filled as the visit goes on.
 
     `launch_wait_ms`: spent on launching the browser for all; no route's own time. `acted_at`: where the steps of the
-    manifest were taken.
+    manifest were taken. `loaded_url`: what the document was loaded from.
     """
 
     phase: str = "opening"
     url: str | None = None
+    loaded_url: str | None = None
     status: int | None = None
     content_type: str | None = None
     title: str | None = None

@@ -70,6 +70,7 @@
       const field = selectAll('input[type="password" i]').find(isSeen);
       return JSON.stringify({
         url: cut(location.href, 4000),
+        loaded_url: entry ? cut(entry.name, 4000) : null,
         title: cut(read(Document.prototype, "title"), 300),
         content_type: cut(contentType(), 100),
         status: entry?.responseStatus || null,

@@ -25,6 +25,7 @@ class Sight:
     def note_response(self, url: str, response: Response) -> None:
         """Take down what the server answered; the address is the page's own, a script may have led on since."""
         self.trace.url, self.trace.status = url, response.status
+        self.trace.loaded_url = url if url == response.url else None
         self.trace.content_type = response.headers.get("content-type")
         wait = response.headers.get("retry-after", "")
         self.trace.retry_after = float(wait) if wait.isdecimal() else None
@@ -38,6 +39,7 @@ class Sight:
         facts: dict[str, Any] = await world.record(
             f"{first}\n;fanfoldWatch.facts({json.dumps(self.route.expect_selector)})")
         self.trace.url, self.trace.title = facts["url"], facts["title"]
+        self.trace.loaded_url = facts["loaded_url"]
         self.trace.content_type = facts["content_type"] or self.trace.content_type
         self.trace.status = facts["status"] or self.trace.status
         return facts
@@ -50,5 +52,5 @@ class Sight:
             is_download=is_download, title=trace.title, has_password_field=facts.get("has_password_field", False),
             text_length=facts.get("text_length"), has_selector=facts.get("has_selector"),
             is_malformed=facts.get("is_malformed", False),
-            acted_at=trace.acted_at,
+            acted_at=trace.acted_at, loaded_url=trace.loaded_url,
         )

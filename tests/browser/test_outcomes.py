@@ -255,6 +255,38 @@ def test_redirects(site: Site, scanner: Scanner) -> None:
     assert ended(scanner.visit(slash, strict)) == (O.SCANNED, "tested")
 
 
+TAKES = {  # scripts that give a page the address of another route; no other document is loaded
+    "at once": "history.replaceState(null, '', '/ok')",
+    "late": "setTimeout(() => history.pushState(null, '', '/ok'), 80)",
+    "again and again": "let n = 0; setInterval(() => history.replaceState(null, '', ++n % 2 ? '/ok' : '/x'), 30)",
+    "by its anchor": "location.hash = '#/ok'",
+}
+
+
+def test_a_page_that_takes_the_address_of_another_route_is_tested(site: Site, scanner: Scanner) -> None:
+    ok = planned(site.put("/ok", html("")))
+    routes = {name: planned(site.put("/" + name.replace(" ", "-"), html(f"{FAULT}<script>{text}</script>")))
+              for name, text in TAKES.items()}
+    further = [planned(url) for url in (
+        routes["by its anchor"].url + "#/ok", site.put("/old", redirect("/at-once")),
+        site.put("/off", redirect("/late?x")), site.put("/led", html("<script>location.replace('/ok')</script>")))]
+    found = scanner.visit_all([ok, *routes.values(), *further])
+    assert {name: (*ended(found[route.url]), targets(found[route.url])) for name, route in routes.items()} == {
+        name: (O.SCANNED, "tested", ['["img"]']) for name in routes}
+    assert [(*ended(found[one.url]), found[one.url].outcome.redirected_to) for one in further] == [
+        (O.SCANNED, "tested", None), (O.REDIRECTED, "other_route", routes["at once"].task_id),
+        (O.SCANNED, "tested", None), (O.REDIRECTED, "other_route", ok.task_id)]
+    strict = scanner.visit_all([ok, routes["at once"], routes["late"]], replace(QUICK, redirects="strict"))
+    assert [targets(strict[routes[name].url]) for name in ("at once", "late")] == [['["img"]']] * 2
+
+
+def test_a_page_that_takes_another_address_while_it_is_tested_keeps_its_findings(site: Site, scanner: Scanner) -> None:
+    route, other = planned(site.put("/", html(FAULT))), planned(site.put("/ok", html("")))
+    leave = "history.replaceState(null, '', '/ok')"
+    visited = scanner.visit_all([route, other], engine_text=f"{engine_source(None)};{leave};")[route.url]
+    assert (*ended(visited), targets(visited)) == (O.SCANNED, "tested", ['["img"]'])
+
+
 def test_hash_routes_are_loaded_for_real(site: Site, scanner: Scanner) -> None:
     app = """<div id="v"></div><script>const show = () => {
         document.getElementById("v").innerHTML = location.hash === "#/b" ? '<img src="/pixel.png">' : "fine" };

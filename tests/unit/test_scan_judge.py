@@ -81,13 +81,19 @@ def test_a_route_that_is_a_sign_in_page_is_one() -> None:
 
 def test_another_route_of_the_plan() -> None:
     other = planned("https://shop.test/b")
-    assert judge(at("http://shop.test/b/"), other) is None  # http is another identity
-    assert judge(at("https://shop.test/b/?utm_source=x"), other) == Judgement("other_route", None, other.task_id)
+    is_other = Judgement("other_route", None, other.task_id)
+    http, tagged = "http://shop.test/b/", "https://shop.test/b/?utm_source=x"
+    assert judge(at(http, loaded_url=http), other) is None  # http is another identity
+    assert judge(at(tagged, loaded_url=tagged), other) == is_other
+    assert judge(at("https://shop.test/c", loaded_url=tagged), other) == is_other
+    assert judge(at(tagged, loaded_url=HOME), other) is None  # its own document with the other's address
+    assert judge(at(HOME, loaded_url=tagged), other) is None  # the other's document with its own address
+    assert judge(at(tagged), other) is None  # what was loaded is not known yet
 
 
 def test_the_other_route_must_be_of_the_same_profile() -> None:
     other = planned("https://shop.test/b", auth="member")
-    assert judge(at("https://shop.test/b"), other) is None
+    assert judge(at("https://shop.test/b", loaded_url="https://shop.test/b"), other) is None
 
 
 def test_strict_redirects() -> None:
