@@ -2,7 +2,7 @@
 // Here: one document. Not here: which documents a page has (tasks/scan/frames.py), fingerprints (tasks/scan/path.js).
 // Nodes are kept by slot, so that neither selectors nor markup are made for the thousands that passed.
 globalThis.fanfold = (() => {
-  const { axe, fanfoldFind, fanfoldPath, fanfoldRoots, fanfoldStill } = globalThis;
+  const { axe, fanfoldFind, fanfoldHasContent, fanfoldPath, fanfoldRoots, fanfoldStill } = globalThis;
   const SUMMARY = 2000, TARGET = 4000;
   const CLASSES = { violations: "violation", incomplete: "incomplete", passes: "pass", inapplicable: "inapplicable" };
   const KEPT = ["violations", "incomplete"];
@@ -11,7 +11,7 @@ globalThis.fanfold = (() => {
   const owners = [];
   const leftOut = new Set();
   const matched = new Set();
-  let partial = null;
+  let partial = null, modal = null;
   let answer = "";
 
   axe.configure({ noHtml: true });  // the markup of every node that passed would be copied; we cut our own
@@ -94,20 +94,6 @@ globalThis.fanfold = (() => {
     for (let one = leftOut.size ? node : null; one; one = parentOf(one)) if (leftOut.has(one)) return true;
     return false;
   };
-  const hasContent = (start) => {
-    const waiting = [start];
-    while (waiting.length) {
-      const node = waiting.pop();
-      if (node.nodeType === 3 && node.nodeValue.trim()) return true;
-      if (node.nodeType === 1) {
-        if (leftOut.has(node) || (!node.checkVisibility({ visibilityProperty: true }) && getComputedStyle(node).display !== "contents")) continue;
-        if (/^(?:img|svg|video|audio|canvas|i?frame|object|embed|input|button|select|textarea)$/.test(node.localName)) return true;
-        if (shadowOf(node)) waiting.push(shadowOf(node));
-      }
-      waiting.push(...read(Node.prototype, "childNodes").call(node));
-    }
-    return false;
-  };
   // A form answers with its own field for these, and the engine asks by plain name: it does not look into the form then,
   // or climbs from field to form for ever.
   const HIDING = ["childNodes", "nodeType", "hasAttribute"], ENDLESS = ["parentNode", "parentElement"];
@@ -124,6 +110,27 @@ globalThis.fanfold = (() => {
     }
     return null;
   };
+  // What an open modal makes inert the engine passes over, as people cannot reach it: by the engine's own word, or by
+  // that of a page that makes its main part inert.
+  const modalOf = (roots) => {
+    if (!axe.commons.dom.getModalDialog || !roots.some((root) => find(root, "dialog[open]").length)) return null;
+    axe.setup(document);
+    try { return axe.commons.dom.getModalDialog()?.actualNode ?? null; } finally { axe.teardown(); }
+  };
+  const MAIN = "main, [role=main], h1", SEEN = { visibilityProperty: true, opacityProperty: true };
+  const bannerOf = (roots) => {
+    const are = (selector) => roots.flatMap((root) => [...find(root, selector)]).filter((one) => Element.prototype.checkVisibility.call(one, SEEN));
+    const holdsMain = (one) => Element.prototype.matches.call(one, MAIN) || Element.prototype.querySelector.call(one, MAIN);
+    if (!are("[inert]").some((one) => !isLeftOut(one) && holdsMain(one))) return null;
+    return are('[aria-modal="true" i]').find((one) => !Element.prototype.closest.call(one, "[inert]")) ?? null;
+  };
+  const noteModal = (roots, start) => {
+    modal = null;
+    const found = modalOf(roots) ?? bannerOf(roots);
+    if (!found || !fanfoldHasContent(start, (node) => node === found || leftOut.has(node))) return;
+    const id = Element.prototype.getAttribute.call(found, "id");
+    modal = fanfoldPath.cut(read(Element.prototype, "localName").call(found) + (id ? `#${id}` : ""), 200);
+  };
   // Finds what is left out of this document and returns why nothing can be tested then, if so.
   const leaveOut = (selectors) => {
     leftOut.clear();
@@ -135,11 +142,14 @@ globalThis.fanfold = (() => {
     }
     for (const element of leftOut) if (parentOf(element) && isLeftOut(parentOf(element))) leftOut.delete(element);
     const whole = [read(Document.prototype, "documentElement").call(document), read(Document.prototype, "body").call(document)];
-    const isEmpty = leftOut.size > 0 && (whole.some((one) => leftOut.has(one)) || !hasContent(whole[1] ?? whole[0]));
-    return isEmpty ? { fault: "nothing_left", detail: [...matched].join(", ") } : noteNames(roots);
+    const start = whole[1] ?? whole[0];
+    const isEmpty = leftOut.size > 0 && (whole.some((one) => leftOut.has(one)) || !fanfoldHasContent(start, (node) => leftOut.has(node)));
+    if (isEmpty) return { fault: "nothing_left", detail: [...matched].join(", ") };
+    noteModal(roots, start);
+    return noteNames(roots);
   };
   const scopeOf = (scope) => (leftOut.size ? { ...scope, include: scope.include ?? [document], exclude: [...(scope.exclude ?? []), ...leftOut] } : null);
-  const whatIsLeftOut = () => ({ excluded_count: leftOut.size, excluded_by: [...matched], hidden: [...hidden] });
+  const whatIsLeftOut = () => ({ excluded_count: leftOut.size, excluded_by: [...matched], hidden: [...hidden], modal });
 
   return {
     version: axe.version,

@@ -97,7 +97,7 @@ async def _run_with_frames(
     nodes = [read_node(node, walk.owner_paths[node["frame"]]) for node in raw["nodes"]]
     raw |= {"version": started["version"], "excluded_count": sum(one["excluded_count"] for one in walk.excluded),
             "excluded_by": {selector for one in walk.excluded for selector in one["excluded_by"]},
-            "hidden": {name for one in walk.excluded for name in one["hidden"]}}
+            "hidden": {name for one in walk.excluded for name in one["hidden"]}, "modal": started["modal"]}
     return read_report(raw, nodes, len(walk.worlds), walk.untested)
 
 
@@ -148,6 +148,8 @@ async def _test_frame(
         return "gone"
     except (ScriptFailed, PlaywrightError) as error:
         return f"error ({str(error)[:100]})"
+    if started["modal"] is not None:
+        walk.untested.append(UntestedFrame(child["address"], "behind_modal"))
     walk.worlds[number] = world
     walk.excluded.append(started)
     walk.owner_paths[number] = [*walk.owner_paths[parent], *child["path"]]

@@ -36,6 +36,10 @@ REASONS: Mapping[str, Reason] = {
         _O.PARTIALLY_SCANNED,
         "A field has the name of something that every element has, so no script can look into its form and nothing in "
         "there was tested. Rename the field, or test the form by hand."),
+    "behind_modal": Reason(
+        _O.PARTIALLY_SCANNED,
+        "An open modal dialog makes the rest of the page inert, so nothing but the dialog was tested. `dismiss` it in "
+        "`actions` of this route's entry; an entry of its own without that tests the dialog."),
     "results_cut": Reason(
         _O.PARTIALLY_SCANNED,
         "The page has more faulty nodes than are kept. Mend the rule that is counted most, then scan again."),

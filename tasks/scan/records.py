@@ -32,7 +32,7 @@ DETAIL_CHARACTERS = 500
 TITLE_CHARACTERS = 300
 SUMMARY_CHARACTERS = 2_000
 SHOWN_FRAMES = 20
-QUOTING_REASONS = ("expect_title", RULE_FAILED, "frame_untested", "results_cut", "engine_failed")
+QUOTING_REASONS = ("expect_title", RULE_FAILED, "frame_untested", "results_cut", "engine_failed", "behind_modal")
 QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1).)*\1""", re.DOTALL)
 MASK = "•"
 
@@ -98,7 +98,7 @@ class RecordMaker:
             untested_frames=tuple(self._shown_frame(frame) for frame in untested[:SHOWN_FRAMES]),
             is_cut=report is not None and (report.is_cut or bool(report.failed)),
             has_untested_own_frame=any(_is_own(frame, trace.url or route.url) for frame in untested)
-            or (report is not None and bool(report.hidden)),
+            or (report is not None and bool(report.hidden or report.modal)),
             excluded_count=report.excluded_count if report else None,
             excluded_by=tuple(report.excluded_by) if report else None,
             violation_count=_node_count(report, RuleClass.VIOLATION),
@@ -171,6 +171,8 @@ def judgement_of(report: Report) -> Judgement:
         faults.append(f"{len(report.untested)} untested: {shown}")
     if report.failed:
         return Judgement(RULE_FAILED, "; ".join(faults))
+    if report.modal:
+        return Judgement("behind_modal", "; ".join([f"only {report.modal} was tested", *faults]))
     if report.untested:
         return Judgement("frame_untested", "; ".join(faults))
     if report.hidden:

@@ -48,6 +48,7 @@ class Report:
         excluded_count: elements that the settings leave out of all tested documents, the outermost ones counted.
         excluded_by: selectors that found any.
         hidden: names of fields that hide their form from the engine.
+        modal: an open dialog of the page's own document that hides everything else from the engine.
     """
 
     version: str
@@ -61,6 +62,7 @@ class Report:
     excluded_count: int = 0
     excluded_by: Sequence[str] = ()
     hidden: Sequence[str] = ()
+    modal: str | None = None
 
 
 def read_node(raw: Mapping[str, Any], owner_path: Sequence[Any]) -> Node:
@@ -77,5 +79,5 @@ def read_report(
         version=raw["version"], rules=[tuple(rule) for rule in raw["rules"]], nodes=nodes, found=raw["found"],
         failed=[tuple(one) for one in raw["failed"]], is_cut=raw["is_cut"], tested_count=tested_count,
         untested=untested, excluded_count=raw["excluded_count"], excluded_by=sorted(raw["excluded_by"]),
-        hidden=sorted(raw["hidden"]),
+        hidden=sorted(raw["hidden"]), modal=raw["modal"],
     )

@@ -54,4 +54,4 @@ class EngineRun:
 @cache
 def _scripts() -> tuple[str, ...]:
     folder = files("tasks.scan")
-    return tuple((folder / name).read_text("utf-8") for name in ("still.js", "path.js", "engine.js"))
+    return tuple((folder / name).read_text("utf-8") for name in ("still.js", "content.js", "path.js", "engine.js"))

@@ -45,7 +45,7 @@ class NeverReady(Exception):  # noqa: N818 - an event that a visit judges
 def settle_script() -> str:
     """Return the script that watches a page."""
     folder = files("tasks.scan")
-    return "\n;".join((folder / name).read_text("utf-8") for name in ("still.js", "settle.js"))
+    return "\n;".join((folder / name).read_text("utf-8") for name in ("still.js", "content.js", "settle.js"))
 
 
 async def settle(

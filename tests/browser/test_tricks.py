@@ -23,6 +23,7 @@ from dataclasses import replace
 import pytest
 
 from schemas.outcome import OutcomeKind
+from schemas.settings import Exclusion
 from tasks.scan.partial import Visited
 from tests.browser.faulty_site import FAULT, QUICK, SHELL, Answer, Scanner, Site, html, planned, redirect, targets
 
@@ -135,6 +136,54 @@ def test_forms_that_hide_what_is_in_them_are_named(site: Site, scanner: Scanner)
         **{name: (O.ENGINE_ERROR, "engine_failed", never_ends.format(name)) for name in endless},
         "unseen": (O.SCANNED, "tested", None)}
     assert {visited[routes[name].url].outcome.has_untested_own_frame for name in hiding} == {True}
+
+
+DIALOG = '<dialog id="d" aria-label="Cookies"><p>We use cookies</p><button onclick="d.close()">OK</button></dialog>'
+OPEN = DIALOG + script("d.showModal()")
+INERT = """<div id="b" role="dialog" aria-modal="true" aria-label="x"><button onclick="b.remove();
+    document.querySelector('main').inert = false">OK</button></div>""" + script(
+    "document.querySelector('main').inert = true; document.body.append(b)")
+BEHIND = {
+    "a modal dialog": (OPEN, "only dialog#d was tested"),
+    "one that comes late": (DIALOG + script("setTimeout(() => d.showModal(), 60)"), "only dialog#d was tested"),
+    "one of the settings' exclusions": (OPEN.replace("<dialog", '<dialog class="ad"'), "only dialog#d was tested"),
+    "a page made inert": (INERT, "only div#b was tested"),
+}
+BESIDE = {  # the page can be reached, and is tested
+    "an open dialog": DIALOG.replace("<dialog", "<dialog open"),
+    "an open dialog that covers all": DIALOG.replace(
+        "<dialog", '<dialog open style="position:fixed;inset:0;margin:0;width:100%;height:100%"'),
+    "a closed dialog": DIALOG,
+    "a popover": '<div popover id="d"><p>x</p></div>' + script("d.showPopover()"),
+    "a modal dialog that is not seen": OPEN.replace('aria-label', 'style="display:none" aria-label'),
+    "an inert part": '<p inert>x</p><div role="dialog" aria-modal="true" aria-label="x">x</div>',
+}
+
+
+def test_what_an_open_modal_hides_is_not_clean(site: Site, scanner: Scanner) -> None:
+    site.put("/inner", html(FAULT + OPEN))
+    routes = {name: planned(site.put("/" + name.replace(" ", "-"), html(FAULT + body)))
+              for name, body in {**{name: body for name, (body, _) in BEHIND.items()}, **BESIDE}.items()}
+    frame = planned(site.put("/frame", html('<iframe title="f" src="/inner"></iframe>')))
+    own = planned(site.put("/own", Answer(SHELL.format(title="t", head="", body=(
+        f'<dialog id="d" aria-label="x"><h1>x</h1>{FAULT}</dialog>' + script("d.showModal()"))).encode())))
+    scan = replace(QUICK, exclude_elements=(Exclusion(".ad"),))
+    found = scanner.visit_all([*routes.values(), frame, own], scan)
+    assert {name: (*ended(found[route.url]), found[route.url].outcome.detail) for name, route in routes.items()} == {
+        **{name: (O.PARTIALLY_SCANNED, "behind_modal", detail) for name, (_, detail) in BEHIND.items()},
+        **dict.fromkeys(BESIDE, (O.SCANNED, "tested", None))}
+    assert {found[routes[name].url].outcome.has_untested_own_frame for name in BEHIND} == {True}
+    assert [targets(found[routes[name].url]) for name in BESIDE] == [IMAGE] * len(BESIDE)
+    assert (*ended(found[frame.url]), found[frame.url].outcome.untested_frames) == (
+        O.PARTIALLY_SCANNED, "frame_untested", (f"{site.url('/inner')} (behind_modal)",))
+    assert (*ended(found[own.url]), targets(found[own.url])) == (O.SCANNED, "tested", IMAGE)
+
+
+@pytest.mark.parametrize("name", ["a modal dialog", "a page made inert"])
+def test_a_modal_that_is_dismissed_hides_nothing(site: Site, scanner: Scanner, name: str) -> None:
+    url = site.put("/", html(FAULT + BEHIND[name][0]))
+    visited = scanner.visit(url, actions='[{"dismiss": "#d button, #b button"}]')
+    assert (*ended(visited), targets(visited)) == (O.SCANNED, "tested", IMAGE)
 
 
 PAGE = SHELL.format(title="t", head="", body=f"<main><h1>A</h1>{FAULT}</main>").encode()
