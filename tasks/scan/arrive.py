@@ -14,8 +14,9 @@ from playwright.async_api import Page, Request, Response
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from tasks.scan.faults import has_moved, is_download, net_code, reason_of_code
-from tasks.scan.judge import HTML_TYPES, Judgement, media_type, names_a_type
+from tasks.scan.judge import Judgement
 from tasks.scan.kit import Kit
+from tasks.scan.media_type import HTML_TYPES, media_type, names_a_type
 from tasks.scan.settle import SettledBy, settle_script
 from tasks.scan.sight import Sight
 from tasks.scan.tell import tell_nobody

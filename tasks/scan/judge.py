@@ -17,10 +17,9 @@ from schemas.host import AllowedHosts, Origin
 from schemas.plan import PlannedRoute
 from schemas.route import Journey
 from schemas.settings import IdentitySwitches, ScanSettings
+from tasks.scan.media_type import HTML_TYPES, media_type, names_a_type
 from tasks.scan.reasons import reason_of_status
 
-HTML_TYPES = ("text/html", "application/xhtml+xml")
-NO_TYPES = ("unknown/unknown", "application/unknown", "*/*")  # a browser looks into the content then, and so do we
 NO_CONTENT = (204, 205)
 SIGN_IN_PATH = re.compile(
     r"/(?:log[-_]?(?:in|on)|sign[-_]?(?:in|on)|sso|oauth2?|openid(?:-connect)?|authorize|saml2?|idp|adfs|auth|cas"
@@ -199,17 +198,6 @@ def _judge_type(route: PlannedRoute, seen: Seen) -> Judgement | None:
     if route.is_described or is_named_page or route.was_html:
         return Judgement("file_instead_of_page", detail)
     return Judgement(reason, detail)
-
-
-def media_type(content_type: str | None) -> str:
-    """Return a media type without its parameters, in lower case."""
-    return (content_type or "").partition(";")[0].strip().lower()
-
-
-def names_a_type(content_type: str | None) -> bool:
-    """Whether a media type says anything; where it does not, what the browser makes of the content decides."""
-    named = media_type(content_type)
-    return "/" in named and named not in NO_TYPES
 
 
 def _place(url: str) -> tuple[str, str, str]:

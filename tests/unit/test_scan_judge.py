@@ -5,7 +5,8 @@ import pytest
 from schemas.plan import PlannedRoute
 from schemas.settings import ScanSettings
 from tasks.scan.access import Access
-from tasks.scan.judge import Judge, Judgement, Seen, media_type
+from tasks.scan.judge import Judge, Judgement, Seen
+from tasks.scan.media_type import media_type
 from tests.browser.faulty_site import finder, planned
 
 HOME = "https://shop.test/a"
