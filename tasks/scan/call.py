@@ -152,6 +152,9 @@ class PageCall:
                 if await show_closed_roots(session, world):  # what is in them may still be on its way
                     settled_by = await self._rest(session, world)
                     await show_closed_roots(session, world)
+                if settled_by is SettledBy.QUIET and not self._look["has_content"]:  # only now all roots are known
+                    settled_by = await self._rest(session, world, needs_content=True)
+                    await show_closed_roots(session, world)
         except NeverReady as error:
             return Judgement(error.reason, error.detail)
         finally:
@@ -165,9 +168,10 @@ class PageCall:
         tell_place(self.kit.tell, "address", self.trace, judgement)
         return judgement
 
-    async def _rest(self, session: CDPSession, world: World) -> SettledBy:
+    async def _rest(self, session: CDPSession, world: World, *, needs_content: bool = False) -> SettledBy:
         condition = self._condition(session, world)
-        return await settle(world, self.route.ready, self.kit.scan, condition, self._look.update)
+        return await settle(world, self.route.ready, self.kit.scan, condition, self._look.update,
+                            needs_content=needs_content)
 
     def _condition(self, session: CDPSession, world: World) -> Condition | None:
         if self.route.ready_when is None:

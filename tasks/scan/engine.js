@@ -124,10 +124,10 @@ globalThis.fanfold = (() => {
     if (!are("[inert]").some((one) => !isLeftOut(one) && holdsMain(one))) return null;
     return are('[aria-modal="true" i]').find((one) => !Element.prototype.closest.call(one, "[inert]")) ?? null;
   };
-  const noteModal = (roots, start) => {
+  const noteModal = (roots) => {
     modal = null;
     const found = modalOf(roots) ?? bannerOf(roots);
-    if (!found || !fanfoldHasContent(start, (node) => node === found || leftOut.has(node))) return;
+    if (!found || !fanfoldHasContent((node) => node === found || leftOut.has(node))) return;
     const id = Element.prototype.getAttribute.call(found, "id");
     modal = fanfoldPath.cut(read(Element.prototype, "localName").call(found) + (id ? `#${id}` : ""), 200);
   };
@@ -142,10 +142,9 @@ globalThis.fanfold = (() => {
     }
     for (const element of leftOut) if (parentOf(element) && isLeftOut(parentOf(element))) leftOut.delete(element);
     const whole = [read(Document.prototype, "documentElement").call(document), read(Document.prototype, "body").call(document)];
-    const start = whole[1] ?? whole[0];
-    const isEmpty = leftOut.size > 0 && (whole.some((one) => leftOut.has(one)) || !fanfoldHasContent(start, (node) => leftOut.has(node)));
+    const isEmpty = leftOut.size > 0 && (whole.some((one) => leftOut.has(one)) || !fanfoldHasContent((node) => leftOut.has(node)));
     if (isEmpty) return { fault: "nothing_left", detail: [...matched].join(", ") };
-    noteModal(roots, start);
+    noteModal(roots);
     return noteNames(roots);
   };
   const scopeOf = (scope) => (leftOut.size ? { ...scope, include: scope.include ?? [document], exclude: [...(scope.exclude ?? []), ...leftOut] } : null);

@@ -29,6 +29,7 @@ SIGN_IN_HOSTS = ("login.*", "signin.*", "sso.*", "idp.*", "accounts.google.com",
 ACCOUNT_PATH = re.compile(r"/(?:register|registration|sign[-_]?up|join|password|reset|account)\b", re.IGNORECASE)
 WHOLE_ADDRESS = IdentitySwitches(query="keep")  # what a manifest expects, it says in full
 FEW_CHARACTERS = 600  # a page with less text than this and a password field is a sign-in page
+NOTHING_SEEN = "no text, picture, frame or field can be seen"
 
 FindRoute = Callable[[str, str | None], str | None]
 
@@ -49,6 +50,7 @@ class Seen:
     has_password_field: bool = False
     text_length: int | None = None
     has_selector: bool | None = None
+    has_content: bool | None = None
     is_malformed: bool = False
     acted_at: str | None = None
     loaded_url: str | None = None
@@ -100,7 +102,9 @@ class Judge:
         arrival = self.on_arrival(route, seen)
         if arrival is None and seen.is_malformed:
             return Judgement("browser_error_page", "the document is not well-formed XML")
-        return arrival or self._judge_content(route, seen)
+        found = arrival or self._judge_content(route, seen)
+        is_blank = seen.has_content is False and not _is_vouched_for(route, seen)
+        return found or (Judgement("nothing_there", NOTHING_SEEN) if is_blank else None)
 
     def _arrival(self, route: PlannedRoute, seen: Seen) -> Iterator[Judgement | None]:
         if seen.url.startswith("chrome-error:"):
@@ -161,8 +165,7 @@ class Judge:
 
         Many a public page carries a small sign-in form; that alone is no fault.
         """
-        is_vouched_for = route.ready or route.ready_when or (route.expect_selector and seen.has_selector)
-        if not seen.has_password_field or is_vouched_for:
+        if not seen.has_password_field or _is_vouched_for(route, seen):
             return None
         asked = urlsplit(route.url)
         if SIGN_IN_PATH.search(asked.path) or _is_sign_in_host(asked.hostname) or ACCOUNT_PATH.search(asked.path):
@@ -171,6 +174,10 @@ class Judge:
         if is_little_else or route.auth is not None or not self._is_own(route, seen):
             return Judgement("sign_in", "the page asks for a password")
         return None
+
+
+def _is_vouched_for(route: PlannedRoute, seen: Seen) -> bool:
+    return bool(route.ready or route.ready_when or (route.expect_selector and seen.has_selector))
 
 
 def _judge_status(route: PlannedRoute, seen: Seen) -> Judgement | None:

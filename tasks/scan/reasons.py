@@ -173,6 +173,11 @@ REASONS: Mapping[str, Reason] = {
         _O.NOT_READY,
         "`ready_when` is no JavaScript expression. Correct the manifest: an expression has a value, without `;` or "
         "`return`."),
+    "nothing_there": Reason(
+        _O.NOT_READY,
+        "The page stayed blank, and a blank page has no faults to find. Open it by hand and look for a script that "
+        "fails or draws too late; name what it shows as `ready`. Where a blank page is right, `expect: {selector: "
+        "body}` says so."),
     "action_failed": Reason(
         _O.NOT_READY,
         "A step of `actions` could not be taken; the detail names it. Look at the page as it is before that step, and "

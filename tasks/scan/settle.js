@@ -53,6 +53,7 @@
 
   const attempt = (find) => { try { return find(); } catch (error) { return String(error.message); } };
   const isSeen = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+  const hasContent = (options) => fanfoldHasContent(undefined, options);
 
   globalThis.fanfoldWatch = {
     look(ready) {
@@ -62,6 +63,7 @@
         changes,
         has_fonts: read(Document.prototype, "fonts").status === "loaded",
         has_late_frames: hurried.some((frame) => frame.isConnected && isWaiting(frame)),
+        has_content: hasContent({ opacityProperty: true }),  // pages that hide themselves until they are drawn are waited for
         ready: ready === null ? null : attempt(() => select(ready) !== null),
       });
     },
@@ -77,6 +79,7 @@
         has_password_field: field !== undefined,
         text_length: field ? (read(Document.prototype, "body")?.innerText ?? "").length : null,
         has_selector: selector === null ? null : attempt(() => select(selector) !== null),
+        has_content: hasContent(),
         is_parsed: read(Document.prototype, "readyState") !== "loading",
         was_stopped: read(Document.prototype, "readyState") === "complete" && entry?.domContentLoadedEventEnd === 0,
         is_malformed: read(Document.prototype, "contentType") !== "text/html" && select("parsererror") !== null,

@@ -50,7 +50,7 @@ def settle_script() -> str:
 
 async def settle(
     world: World, ready: str | None, scan: ScanSettings, condition: Condition | None = None,
-    on_look: OnLook = lambda look: None,
+    on_look: OnLook = lambda look: None, *, needs_content: bool = False,
 ) -> SettledBy:
     """Wait until the page rests or the budget is spent.
 
@@ -58,6 +58,7 @@ async def settle(
         ready: selector that says so. condition: says so as well; where both are given both must hold, where none is
             given a quiet document is waited for.
         on_look: called with what each look at the page saw.
+        needs_content: a quiet page on which nothing can be seen is waited for as well.
 
     Raises:
         NeverReady: selector or condition did not come true, or is none. DocumentMoved: the page went elsewhere
@@ -65,7 +66,7 @@ async def settle(
     """
     began = time.monotonic()
     if ready is None and condition is None:
-        return await _until_quiet(world, scan, began, on_look)
+        return await _until_quiet(world, scan, began, on_look, needs_content=needs_content)
     if condition is not None and (fault := await condition.find_fault()) is not None:
         raise NeverReady("ready_when_invalid", fault)
     await _until_ready(world, ready, condition, scan, began, on_look)
@@ -100,7 +101,9 @@ async def _holds(condition: Condition, scan: ScanSettings, began: float) -> bool
         raise NeverReady("ready_when_false", "did not come to an end") from None
 
 
-async def _until_quiet(world: World, scan: ScanSettings, began: float, on_look: OnLook) -> SettledBy:
+async def _until_quiet(
+    world: World, scan: ScanSettings, began: float, on_look: OnLook, *, needs_content: bool
+) -> SettledBy:
     quiet = scan.settle_quiet_ms / 1000
     seen, changed_at = (await _look(world, None))["changes"], began
     pause = quiet
@@ -110,11 +113,15 @@ async def _until_quiet(world: World, scan: ScanSettings, began: float, on_look: 
         on_look(look)
         if look["changes"] != seen:
             seen, changed_at = look["changes"], time.monotonic()
-        elif look["has_fonts"] and not look["has_late_frames"] and time.monotonic() - changed_at >= quiet:
+        elif _is_all_there(look, needs_content=needs_content) and time.monotonic() - changed_at >= quiet:
             return SettledBy.QUIET
         if _is_spent(scan, began):
             return SettledBy.BUDGET
         pause = quiet / 4
+
+
+def _is_all_there(look: Look, *, needs_content: bool) -> bool:
+    return look["has_fonts"] and not look["has_late_frames"] and (look["has_content"] or not needs_content)
 
 
 def _is_spent(scan: ScanSettings, began: float) -> bool:

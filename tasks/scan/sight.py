@@ -51,6 +51,6 @@ class Sight:
             url=trace.url or self.route.url, status=trace.status, content_type=trace.content_type,
             is_download=is_download, title=trace.title, has_password_field=facts.get("has_password_field", False),
             text_length=facts.get("text_length"), has_selector=facts.get("has_selector"),
-            is_malformed=facts.get("is_malformed", False),
+            has_content=facts.get("has_content"), is_malformed=facts.get("is_malformed", False),
             acted_at=trace.acted_at, loaded_url=trace.loaded_url,
         )

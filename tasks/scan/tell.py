@@ -38,7 +38,8 @@ def tell_look(tell: Tell, look: Mapping[str, Any]) -> None:
     if look:
         fonts = "fonts are there" if look["has_fonts"] else "fonts are on their way"
         frames = "frames are on their way" if look["has_late_frames"] else "no frame is on its way"
-        tell("look", f"{look['changes']} changes since the first look, {fonts}, {frames}")
+        content = "" if look["has_content"] else ", nothing can be seen"
+        tell("look", f"{look['changes']} changes since the first look, {fonts}, {frames}{content}")
 
 
 def tell_report(tell: Tell, report: Report) -> None:

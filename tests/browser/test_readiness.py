@@ -102,6 +102,65 @@ def test_selector_and_condition_must_both_hold(site: Site, scanner: Scanner) -> 
         ("#gone", "!ok"): (O.NOT_READY, "ready_missing", "#gone")}
 
 
+def bare(body: str, head: str = "") -> Answer:
+    return Answer(f'<!doctype html><html lang="en"><title>t</title>{head}<body>{body}'.encode())
+
+
+BLANK = {
+    "a script that is gone": '<div id="root"></div><script src="/gone.js"></script>',
+    "nothing": "",
+    "hidden": f'<style>body {{ visibility: hidden }}</style><main><h1>A</h1>{FAULT}</main>',
+    "not drawn": f'<main style="display: none"><h1>A</h1>{FAULT}</main><noscript>x</noscript>',
+    "a frame that counts": '<div id="root"></div><iframe title="x" width="1" height="1" src="/inner"></iframe>',
+    "taken away": f"{FAULT}<script>onload = () => document.documentElement.remove()</script>",
+    "a root of nothing": '<div id="h"></div><script>h.attachShadow({ mode: "closed" }).innerHTML = "<p></p>"</script>',
+}
+LITTLE = {
+    "a word": "x", "a picture": FAULT, "a drawing": '<svg width="9" height="9"></svg>', "a canvas": "<canvas></canvas>",
+    "a frame": '<iframe title="f" src="/inner"></iframe>', "a film": '<video src="/x"></video>',
+    "an object": '<object data="/pixel.png" aria-label="x"></object>', "a button": '<button aria-label="x"></button>',
+    "a part of what is hidden": '<div style="visibility: hidden">x<p style="visibility: visible">y</p></div>',
+    "what is faded out": '<div style="opacity: 0">x</div>',
+    "in a closed root": '<div id="h"></div><script>h.attachShadow({ mode: "closed" }).innerHTML = "<p>x</p>"</script>',
+    "without a box": '<div style="display: contents">x</div>',
+}
+
+
+def test_a_blank_page_is_not_clean(site: Site, scanner: Scanner) -> None:
+    site.put("/inner", html(""))
+    routes = {name: planned(site.put("/" + name.replace(" ", "-"), bare(body)))
+              for name, body in (BLANK | LITTLE).items()}
+    frames = planned(site.put("/frames", Answer(
+        b'<html lang="en"><title>t</title><frameset><frame title="f" src="/inner"></frameset>')))
+    scan = replace(QUICK, settle_budget_ms=600)
+    found = scanner.visit_all([*routes.values(), frames], scan)
+    assert {name: ended(found[route.url])[:2] for name, route in routes.items()} == {
+        **dict.fromkeys(BLANK, (O.NOT_READY, "nothing_there")), **dict.fromkeys(LITTLE, (O.SCANNED, "tested"))}
+    assert ended(found[frames.url])[:2] == (O.SCANNED, "tested")
+    blank = routes["nothing"].url
+    for vouched in ({"ready": "body"}, {"ready_when": "true"}, {"expect_selector": "body"}):
+        assert ended(scanner.visit(blank, scan, **vouched))[:2] == (O.SCANNED, "tested")
+    assert ended(scanner.visit(blank, scan, expect_title="t"))[:2] == (O.NOT_READY, "nothing_there")
+
+
+DRAWN_LATE = {
+    "by a script": '<div id="root"></div><script>setTimeout(() => { root.innerHTML = `IMG` }, 900)</script>',
+    "behind a flicker": ('<style id="s">body { opacity: 0 !important }</style><div id="root"></div>'
+                         "<script>setTimeout(() => { s.remove(); root.innerHTML = `IMG` }, 900)</script>"),
+    "in a closed root": ('<div id="h"></div><script>const r = h.attachShadow({ mode: "closed" });'
+                         "setTimeout(() => { r.innerHTML = `IMG` }, 900)</script>"),
+}
+
+
+@pytest.mark.parametrize("case", DRAWN_LATE)
+def test_a_page_that_is_blank_at_first_is_waited_for(site: Site, scanner: Scanner, case: str) -> None:
+    scan = replace(QUICK, settle_budget_ms=2_500)
+    visited = scanner.visit(site.put("/", bare(DRAWN_LATE[case].replace("IMG", FAULT))), scan)
+    settled_by = "budget" if "root" in case else "quiet"  # a closed root is shown once there is something in it
+    assert (*ended(visited)[:2], visited.outcome.settled_by) == (O.SCANNED, "tested", settled_by)
+    assert len(targets(visited)) == 1
+
+
 BANNER = """<div id="consent"><button onclick="consent.remove(); rest.hidden = false">Accept</button></div>
     <div id="rest" hidden>%s</div>"""
 SHADOW_BANNER = """<x-consent></x-consent><div id="rest" hidden>%s</div><script>

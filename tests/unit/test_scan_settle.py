@@ -25,13 +25,15 @@ class FakeWorld:
     async def record(self, expression: str) -> dict[str, Any]:
         self.looks += 1
         self.asked.append(json.loads(expression.removeprefix("fanfoldWatch.look(").removesuffix(")")))
-        rest = {"changes": 0, "has_fonts": True, "has_late_frames": False, "ready": None}
+        rest = {"changes": 0, "has_fonts": True, "has_late_frames": False, "has_content": True, "ready": None}
         return rest | self._answer(self.looks)
 
 
-def wait(answer: Callable[[int], dict[str, Any]], ready: str | None = None) -> tuple[SettledBy, FakeWorld]:
+def wait(
+    answer: Callable[[int], dict[str, Any]], ready: str | None = None, *, needs_content: bool = False
+) -> tuple[SettledBy, FakeWorld]:
     world = FakeWorld(answer)
-    return asyncio.run(settle(world, ready, QUICK)), world  # type: ignore[arg-type]
+    return asyncio.run(settle(world, ready, QUICK, needs_content=needs_content)), world  # type: ignore[arg-type]
 
 
 def test_a_quiet_page_is_looked_at_twice() -> None:
@@ -48,6 +50,16 @@ def test_unrest_is_waited_out() -> None:
     lambda look: {"changes": look}, lambda look: {"has_fonts": False}, lambda look: {"has_late_frames": True}])
 def test_a_page_that_never_rests_spends_the_budget(unrest: Callable[[int], dict[str, Any]]) -> None:
     assert wait(unrest)[0] is SettledBy.BUDGET
+
+
+def test_content_is_waited_for_where_it_is_wanted() -> None:
+    def late(look: int) -> dict[str, Any]:
+        return {"has_content": look > 4}
+
+    assert (wait(late)[0], wait(late)[1].looks) == (SettledBy.QUIET, 2)
+    settled_by, world = wait(late, needs_content=True)
+    assert (settled_by, world.looks) == (SettledBy.QUIET, 5)
+    assert wait(lambda look: {"has_content": False}, needs_content=True)[0] is SettledBy.BUDGET
 
 
 def test_ready_is_asked_for_as_data() -> None:
