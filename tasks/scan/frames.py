@@ -14,6 +14,7 @@ from typing import Any
 from playwright.async_api import CDPSession, Page
 from playwright.async_api import Error as PlaywrightError
 
+from tasks.scan.redact import fit
 from tasks.scan.report import NothingTested, Report, UntestedFrame, read_node, read_report
 from tasks.scan.script import EngineRun
 from tasks.scan.sessions import FrameSessions
@@ -147,7 +148,7 @@ async def _test_frame(
     except DocumentMoved:
         return "gone"
     except (ScriptFailed, PlaywrightError) as error:
-        return f"error ({str(error)[:100]})"
+        return f"error ({fit(str(error), 100)})"
     if started["modal"] is not None:
         walk.untested.append(UntestedFrame(child["address"], "behind_modal"))
     walk.worlds[number] = world

@@ -121,15 +121,16 @@ class RecordMaker:
 
     def _occurrence(self, route: PlannedRoute, node: Node, rule: Any) -> Occurrence:
         target = _each_text(node.target, self._selector)
-        ingredients = canonical_json(_each_text(node.path, _clean))
+        path = _each_text(node.path, _clean)
         tags = tuple(rule.get("tags", ()))
         summary = self._redact(node.summary)
         return Occurrence(
             task_id=route.task_id, route=route.route, auth=route.auth, shard_index=route.shard_index, attempt=0,
             attempt_name="", triple_number=0, rule=node.rule, impact=node.impact, is_violation=node.is_violation,
             target=canonical_json(target), target_text=readable_target(target),
-            path=self._redact(ingredients) if self._evidence == "full" else _digest(ingredients),
-            fingerprint=fingerprint_of(node.rule, _each_text(node.path, _clean)),
+            path=canonical_json(_each_text(path, self._redact)) if self._evidence == "full" else _digest(
+                canonical_json(path)),
+            fingerprint=fingerprint_of(node.rule, path),
             html=fit(self._redact(node.html), HTML_CHARACTERS) or "" if self._evidence != "none" else "",
             failure_summary=fit(summary if self._evidence == "full" else _masked(summary), SUMMARY_CHARACTERS) or "",
             tags=tags, criteria=criteria_of(tags), help=rule.get("help", ""), help_url=rule.get("help_url", ""),
@@ -167,7 +168,7 @@ def judgement_of(report: Report) -> Judgement:
     """Judge a report: tested in full, or not, and what the rules themselves got wrong."""
     faults = [f"rule {rule} failed: {fault}" for rule, fault in report.failed]
     if report.untested:
-        shown = "; ".join(f"{frame.address[:100]} ({frame.why})" for frame in report.untested[:3])
+        shown = "; ".join(f"{fit(frame.address, 100)} ({frame.why})" for frame in report.untested[:3])
         faults.append(f"{len(report.untested)} untested: {shown}")
     if report.failed:
         return Judgement(RULE_FAILED, "; ".join(faults))

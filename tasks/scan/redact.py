@@ -1,7 +1,7 @@
 """Hide secrets in everything that leaves a visit: addresses, titles, messages, markup.
 
-Here: values of secret parameters, user info, and the secrets that the process was handed. Not here: what is masked for
-privacy (`path.js`).
+Here: values of secret parameters, user info, and the secrets that the process was handed, also where a text was cut
+within one: every cut is at a text's end or before `…`. Not here: what is masked for privacy (`path.js`).
 """
 
 import json
@@ -13,8 +13,9 @@ from urllib.parse import quote, quote_plus
 from schemas.address import HIDDEN
 from schemas.parameter import is_open_secret
 
-SHORTEST_SECRET = 4  # a shorter one would hide half of every text
-_NAME = re.compile(r"[?&;#]([^?&;#=\s\"'<>]*?)(?:=|%3D)", re.IGNORECASE)
+SHORTEST_SECRET = 4  # a shorter one would hide half of every text; also of the beginning of one
+CUT = "…"  # ends what was cut
+_NAME = re.compile(r"(?:^|[?&;#\s])([^?&;#=\s\"'<>]*?)(?:=|%3D)", re.IGNORECASE)
 _VALUE = re.compile(r"[^&;#\s\"'<>]*")
 _USER_INFO = re.compile(r"(//)[^/?#@\s\"'<>]+@")
 
@@ -31,15 +32,34 @@ class Redactor:
         hidden = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
         spellings = {spelling for secret in hidden for spelling in _spellings(secret)}
         longest_first = sorted(spellings, key=lambda text: (-len(text), text))
+        self._longest = max(map(len, longest_first), default=0)
+        self._by_head: dict[str, list[str]] = {}
+        for spelling in longest_first:
+            self._by_head.setdefault(spelling[:SHORTEST_SECRET].lower(), []).append(spelling.lower())
+        self._head = re.compile(f"(?=({'|'.join(map(re.escape, self._by_head))}))", re.IGNORECASE)
         self._secret = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if spellings else None
 
     def __call__(self, text: str) -> str:
         """Return a text without secrets."""
         if self._secret is not None:
-            text = self._secret.sub(HIDDEN, text)
+            text = self._without_beginnings(self._secret.sub(HIDDEN, text))
         if "=" in text or "%3" in text:
             text = self._without_parameters(text)
         return _USER_INFO.sub(rf"\1{HIDDEN}@", text) if "@" in text else text
+
+    def _without_beginnings(self, text: str) -> str:
+        """Hide what is left of a secret where a text was cut: in the page, before anybody could know it."""
+        pieces, end = [], 0
+        for head in self._head.finditer(text):
+            if head.start() < end:
+                continue
+            left = text[head.start():head.start() + self._longest].partition(CUT)[0]
+            cut = head.start() + len(left)
+            is_cut = cut == len(text) or text.startswith(CUT, cut)
+            if is_cut and any(spelling.startswith(left.lower()) for spelling in self._by_head.get(head[1].lower(), ())):
+                pieces += [text[end:head.start()], HIDDEN]
+                end = cut
+        return "".join([*pieces, text[end:]])
 
     def _without_parameters(self, text: str) -> str:
         """Hide the values of secret parameters; an address may stand in the value of another."""
@@ -63,4 +83,4 @@ def fit(text: str | None, limit: int) -> str | None:
     if text is None:
         return None
     cleaned = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{REPLACEMENT CHARACTER}")
-    return cleaned if len(cleaned) <= limit else cleaned[: limit - 1] + "…"
+    return cleaned if len(cleaned) <= limit else cleaned[: limit - 1] + CUT

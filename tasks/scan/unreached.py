@@ -12,6 +12,7 @@ from typing import Any
 from playwright.async_api import CDPSession, Page
 from playwright.async_api import Error as PlaywrightError
 
+from tasks.scan.redact import fit
 from tasks.scan.report import UntestedFrame
 from tasks.scan.world import DocumentMoved, World, send
 
@@ -74,7 +75,7 @@ async def _judge(frame: Mapping[str, Any], parent: World, seconds: float, *, is_
     except DocumentMoved:
         return None
     except PlaywrightError as error:
-        return UntestedFrame(address, f"error ({str(error)[:100]})")
+        return UntestedFrame(address, f"error ({fit(str(error), 100)})")
     is_picture = holder in HOLDERS_WITHOUT_WALK and "html" not in frame.get("mimeType", "html")
     return None if not holder or is_picture else UntestedFrame(address, "unreachable")
 

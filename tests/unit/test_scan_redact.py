@@ -51,6 +51,38 @@ def test_without_secrets_nothing_changes() -> None:
     assert Redactor(())("https://h.test/?token=1&a=b") == "https://h.test/?token=1&a=b"
 
 
+PREFIXES = {
+    "a title that ends with p@ss w…": "a title that ends with ***…",
+    "a title that ends with p@ss w": "a title that ends with ***",
+    '<img src="/q?v=P%40ss%20w…" alt="p@ss wo…">p@ss …': '<img src="/q?v=***…" alt="***…">***…',
+    '<p title="x&quot;y&am…">': '<p title="***…">',
+    "p@ss p@ss wor…": "p@ss ***…",
+    "P@ſS, a letter that only looks alike: p@ſs…": "P@ſS, a letter that only looks alike: p@ſs…",
+    "a shorter one stays: p@s…": "a shorter one stays: p@s…",
+    "another goes on: p@ss it on…": "another goes on: p@ss it on…",
+    "reset token=hunter2 now": "reset token=*** now",
+    "token=hunter2": "token=***",
+}
+
+
+@pytest.mark.parametrize("text", PREFIXES)
+def test_what_was_cut_within_a_secret_is_hidden(text: str) -> None:
+    assert REDACT(text) == PREFIXES[text]
+
+
+@pytest.mark.parametrize("length", range(1, 60))
+def test_no_cut_lets_more_of_a_secret_through_than_its_first_characters(length: int) -> None:
+    secret = "Zq8WvK3p&Lm N5rT7yXb2cD9fG"
+    redact = Redactor((), [secret])
+    for spelling in (secret, "Zq8WvK3p%26Lm%20N5rT7yXb2cD9fG", "Zq8WvK3p&amp;Lm N5rT7yXb2cD9fG"):
+        assert "Zq8W" not in redact(fit(f"a title of {spelling} and more of it", length) or "")
+
+
+def test_a_long_secret_costs_no_time() -> None:
+    redact = Redactor((), ["ab" * 20_000 + "c"])
+    assert redact("ab" * 20_000 + "…") == "***…"
+
+
 def test_texts_fit() -> None:
     assert fit(None, 5) is None
     assert fit("12345", 5) == "12345"
