@@ -38,7 +38,7 @@ def later_columns():
     """Schemas of a later program: every table has one more column, which no file of today has."""
     names = ("outcome", "occurrence", "rule_result", "plan_route", "finding", "dead_letter", "quarantine")
     for name in names:
-        load_schema(name)["properties"]["came_later"] = {"type": ["string", "null"], "x-since": 2}
+        load_schema(name)["properties"]["came_later"] = {"type": ["string", "null"], "x-since": 99}
     arrow_schema.cache_clear()
     yield
     for name in names:
@@ -66,9 +66,10 @@ def change(path, **keys):
 
 
 def decided(document):
-    """A verdict of any version without the day of the judgement and what only its writer knows."""
+    """A verdict of any version without the day of the judgement, what only its writer knows, and the summary: its words
+    may change."""
     verdict = from_document(document)
-    return replace(verdict, provenance={**verdict.provenance, "judged_on": ""})
+    return replace(verdict, summary="", provenance={**verdict.provenance, "judged_on": ""})
 
 
 def tree(folder):
