@@ -1,7 +1,8 @@
 """One dataset over runs: every table of every folded run, partitioned by estate and day of the run.
 
 Here: which runs, where each file goes, and the engine's rules beside the tables. Columns of the partition are in the
-path and not in the file, as readers of such datasets expect. A run's file is named by its run: writing it twice changes
+path and not in the file, as readers of such datasets expect. Tables of older programs get the columns of today: readers
+take the columns of all files from one of them. A run's file is named by its run: writing it twice changes
 nothing. Not here: reading it (`docs/recipes.md`).
 """
 
@@ -11,14 +12,16 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from schemas.errors import IntegrityError
+from schemas.format_version import VERSION_KEY, complete_table
 from schemas.layout import EstateLayout, RunLayout
 from schemas.rule_row import RuleRow
 from schemas.shape import row_of, table_of
 from tasks.freeze import read_header
 from tasks.store import Store
 
-# Tables of a run's folder; `rules` is made of its plan.
-TABLES = ("outcomes", "occurrences", "rule_results", "findings", "dead_letters", "quarantine")
+# Tables of a run's folder, and the schema of their rows; `rules` is made of its plan.
+TABLES = {"outcomes": "outcome", "occurrences": "occurrence", "rule_results": "rule_result", "findings": "finding",
+          "dead_letters": "dead_letter", "quarantine": "quarantine"}
 PARTITION = ("estate", "run_date")
 
 
@@ -73,12 +76,13 @@ def _export_run(store: Store, output: Store, run: RunLayout, day: str) -> int:
     document = store.read_json(run.file("verdict.json"))
     tables: dict[str, pa.Table] = {}
     footers: dict[str, Mapping[str, object]] = {}
-    for name in TABLES:  # all are proved before the first is written
+    for name, schema in TABLES.items():  # all are proved before the first is written
         key = run.file(f"{name}.parquet")
-        table, footers[name], digest = store.read_table(key)
+        table, footer, digest = store.read_table(key)
         if digest != document["tables"][f"{name}.parquet"]["sha256"]:
             raise IntegrityError(key, "is not the file that the verdict names")
-        tables[name] = table
+        tables[name] = complete_table(schema, table, footer, key)
+        footers[name] = {word: value for word, value in footer.items() if word != VERSION_KEY}
     tables["rules"] = _rules(store, run, day)
     for name, table in tables.items():
         key = f"{name}/estate={run.estate}/run_date={day}/{run.run_id}.parquet"

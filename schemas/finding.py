@@ -63,6 +63,8 @@ class Finding:
         routes: keys as text, sorted. owners: of those routes, sorted.
         example_route, example_target, example_html, failure_summary: of the first route's first occurrence.
         decision, standing, suppressed_by, suppressed_until: filled by the gate; None before it.
+        suppressed_count: occurrences that a suppression covers. suppressed_routes: those of the routes, all of whose
+            occurrences are suppressed. None before the gate, and in files that are older than these columns.
     """
 
     fingerprint: str
@@ -87,6 +89,24 @@ class Finding:
     standing: Standing | None = None
     suppressed_by: str | None = None
     suppressed_until: str | None = None
+    suppressed_count: int | None = None
+    suppressed_routes: tuple[str, ...] | None = None
+
+    @property
+    def open_routes(self) -> tuple[str, ...]:
+        """Routes with an occurrence that no suppression covers; of an older file, all routes."""
+        suppressed = frozenset(self.suppressed_routes or ())
+        return tuple(route for route in self.routes if route not in suppressed)
+
+    @property
+    def suppression(self) -> str:
+        """Say how much is suppressed: `suppressed`, `7 of 14 suppressed`, or nothing."""
+        if self.suppressed_by is None:
+            return ""
+        if self.suppressed_count is None:
+            return "suppressed" if self.decision is Decision.IGNORE else "partly suppressed"
+        is_whole = self.suppressed_count >= self.occurrence_count
+        return "suppressed" if is_whole else f"{self.suppressed_count} of {self.occurrence_count} suppressed"
 
     @property
     def order(self) -> tuple[bool, int, int, str]:

@@ -15,7 +15,7 @@ from schemas.errors import IntegrityError, bad_input
 from schemas.shape import arrow_schema, load_schema
 
 FIRST_FORMAT = 1
-TABLE_FORMAT = 2  # of every Parquet file, in its footer
+TABLE_FORMAT = 3  # of every Parquet file, in its footer
 VERSION_KEY = "format_version"
 
 

@@ -16,8 +16,9 @@ from schemas.finding import UNKNOWN_IMPACT, Decision, Finding, Sighting, Standin
 from schemas.gate_input import GateInput
 from schemas.policy import Policy
 from schemas.route import Journey
+from schemas.suppression import Suppression
 from tasks.gate.regression import LEAST_RANK, Change, Spot
-from tasks.gate.suppressions import Suppressed
+from tasks.gate.suppressions import Suppressed, key_of
 
 FindingKey = tuple[str, bool]
 
@@ -72,8 +73,7 @@ def judge_sightings(
         spot = (sighting.fingerprint, sighting.is_violation, sighting.task_id)
         new = min(left.get(spot, 0), sighting.count)
         left[spot] = left.get(spot, 0) - new
-        key = (*spot, sighting.impact)
-        open_count = sighting.count - suppressed.by_sighting[key]
+        open_count = sighting.count - suppressed.by_sighting[key_of(sighting)]
         standing = None if changes is None else changes[spot].standing if new else Standing.CARRIED
         is_regression = (
             standing is Standing.NEW and open_count > 0 and sighting.task_id in clean and _weighs(kind, sighting)
@@ -144,16 +144,26 @@ def fill_findings(given: GateInput, judged: Sequence[Judged], suppressed: Suppre
     groups: dict[FindingKey, list[Judged]] = defaultdict(list)
     for item in judged:
         groups[item.key].append(item)
+    routes = {row.task_id: str(row.key) for row in given.plan.routes} if suppressed.entries else {}
     filled = []
     for finding in given.converged.findings:
         items = groups[finding.fingerprint, finding.is_violation]
-        entries = [given.suppressions[i] for i in sorted(suppressed.by_finding.get(
-            (finding.fingerprint, finding.is_violation), ()))]
+        entries = suppressing(given, items, suppressed)
+        is_open = {item.sighting.task_id for item in items if item.open_count}
         filled.append(replace(
             finding, decision=max((item.decision for item in items), key=attrgetter("rank"), default=Decision.WARN),
             standing=_strongest(items), suppressed_by="; ".join(entry.by for entry in entries) or None,
-            suppressed_until=min((entry.expires for entry in entries), default=None)))
+            suppressed_until=min((entry.expires for entry in entries), default=None),
+            suppressed_count=sum(item.sighting.count - item.open_count for item in items),
+            suppressed_routes=tuple(sorted({routes[item.sighting.task_id] for item in items
+                                            if item.sighting.task_id not in is_open}))))
     return tuple(sorted(filled, key=attrgetter("order")))
+
+
+def suppressing(given: GateInput, items: Iterable[Judged], suppressed: Suppressed) -> list[Suppression]:
+    """Return the suppressions that cover occurrences of sightings, in the order of their file."""
+    indexes = {index for item in items for index in suppressed.entries.get(key_of(item.sighting), ())}
+    return [given.suppressions[index] for index in sorted(indexes)]
 
 
 def _strongest(items: Sequence[Judged]) -> Standing | None:

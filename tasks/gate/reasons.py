@@ -97,12 +97,14 @@ def summarize(kind: VerdictKind, coverage: Coverage, findings: Sequence[Finding]
         return " ".join([*lines, "Nothing is known of this estate."])
     decisions = Counter(finding.decision for finding in findings)
     occurrence_count = sum(finding.occurrence_count for finding in findings)
-    lines.append(f"{plural(len(findings), 'finding')} ({plural(occurrence_count, 'occurrence')}): "
+    suppressed_count = sum(finding.suppressed_count or 0 for finding in findings)
+    lines.append(f"{plural(len(findings), 'finding')} ({plural(occurrence_count, 'occurrence')}"
+                 + (f", {suppressed_count} of them suppressed" if suppressed_count else "") + "): "
                  f"{decisions[Decision.BLOCK]} block, {decisions[Decision.WARN]} warn, "
-                 f"{decisions[Decision.IGNORE]} are ignored or suppressed.")
+                 f"{decisions[Decision.IGNORE]} ignored or wholly suppressed.")
     new = sum(finding.standing is Standing.NEW for finding in findings)
     if any(finding.standing is not None for finding in findings):
-        lines.append(f"{new} are new against the baseline.")
+        lines.append(f"{plural(new, 'is', 'are')} new against the baseline.")
     if any(reason.decision is Weight.WOULD_BLOCK for reason in reasons):
         lines.append("The policy only reports: the findings would block.")
     return " ".join(lines)

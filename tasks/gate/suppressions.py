@@ -23,12 +23,12 @@ KEY_COLUMNS = ("fingerprint", "is_violation", "task_id", "impact")
 
 @dataclass(slots=True)
 class Suppressed:
-    """What the suppressions met: occurrences by sighting and by entry, and who suppressed a finding."""
+    """What the suppressions met: occurrences by sighting and by entry, and which entries suppress a sighting."""
 
     by_sighting: Counter[SightingKey] = field(default_factory=Counter)
     applied: Counter[int] = field(default_factory=Counter)
     matched: set[int] = field(default_factory=set)
-    by_finding: dict[tuple[str, bool], set[int]] = field(default_factory=lambda: defaultdict(set))
+    entries: dict[SightingKey, tuple[int, ...]] = field(default_factory=dict)
 
     def add(self, key: SightingKey, count: int, entries: Sequence[int]) -> None:
         """Count occurrences under the first entry that matches them, if any; the others are not unused for it."""
@@ -37,7 +37,9 @@ class Suppressed:
         self.by_sighting[key] += count
         self.applied[entries[0]] += count
         self.matched.update(entries)
-        self.by_finding[key[:2]].add(entries[0])
+        known = self.entries.get(key, ())
+        if entries[0] not in known:
+            self.entries[key] = (*known, entries[0])
 
 
 def apply_suppressions(given: GateInput) -> Suppressed:
@@ -52,7 +54,7 @@ def apply_suppressions(given: GateInput) -> Suppressed:
     suppressed = Suppressed()
     for sighting in given.converged.sightings:
         if sighting.rule in by_rule and sighting.rule not in with_selector:
-            suppressed.add(_key_of(sighting), sighting.count, entries_on(sighting.rule, sighting.task_id))
+            suppressed.add(key_of(sighting), sighting.count, entries_on(sighting.rule, sighting.task_id))
     for key, rule, target, text in _occurrences_of(given.converged.occurrences, with_selector):
         suppressed.add(key, 1, [index for index in entries_on(rule, key[2])
                                 if given.suppressions[index].matches_target(target, text)])
@@ -109,7 +111,8 @@ def _finder_of_entries(
     return entries_on
 
 
-def _key_of(sighting: Sighting) -> SightingKey:
+def key_of(sighting: Sighting) -> SightingKey:
+    """Return what tells sightings apart."""
     return (sighting.fingerprint, sighting.is_violation, sighting.task_id, sighting.impact)
 
 

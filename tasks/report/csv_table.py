@@ -15,7 +15,7 @@ PART_BYTES = 4_000_000
 FINDING_COLUMNS = (
     "fingerprint", "rule", "impact", "is_violation", "journey", "decision", "standing", "route_count",
     "occurrence_count", "owners", "criteria", "help", "help_url", "example_route", "example_target", "example_html",
-    "failure_summary", "suppressed_by", "suppressed_until")
+    "failure_summary", "suppressed_by", "suppressed_until", "suppressed_count")
 ROUTE_COLUMNS = (
     "route", "auth", "url", "journey", "priority", "owner", "tags", "shard_index", "outcome", "reason", "detail",
     "how_to_fix", "status", "final_url", "title", "violation_count", "needs_review_count", "scan_ms", "is_accepted",

@@ -41,7 +41,8 @@ FILES = (
     Described("runs/RUN_ID/rule_results.parquet", "rule_result", "scan (engine)", _from_plan(
         attempt="scan", attempt_name="scan", triple_number="scan")),
     Described("runs/RUN_ID/findings.parquet", "finding", "converge", dict.fromkeys(
-        ("decision", "standing", "suppressed_by", "suppressed_until"), "gate")),
+        ("decision", "standing", "suppressed_by", "suppressed_until", "suppressed_count", "suppressed_routes"),
+        "gate")),
     Described("runs/RUN_ID/dead_letters.parquet", "dead_letter", "converge", _from_plan(is_accepted="policy")),
     Described("runs/RUN_ID/quarantine.parquet", "quarantine", "collect, converge", {}),
     Described("rules, only in a dataset that `fanfold export` wrote", "rule", "export, from the plan", {}),

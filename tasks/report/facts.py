@@ -76,8 +76,8 @@ def open_findings(material: ReportMaterial) -> tuple[Finding, ...]:
 def best_repairs(material: ReportMaterial) -> tuple[Repair, ...]:
     """Return the findings whose repair clears the most routes, best first; ties go to the wider, then the worse."""
     findings = open_findings(material)
-    open_counts = Counter(route for finding in findings for route in finding.routes)
-    repairs = [Repair(finding, sum(open_counts[route] == 1 for route in finding.routes)) for finding in findings]
+    open_counts = Counter(route for finding in findings for route in finding.open_routes)
+    repairs = [Repair(finding, sum(open_counts[route] == 1 for route in finding.open_routes)) for finding in findings]
     repairs.sort(key=lambda repair: (-repair.clean_count, -repair.finding.route_count, repair.finding.order))
     return tuple(repairs[:SHOWN_REPAIRS])
 
@@ -93,7 +93,7 @@ def owner_shares(material: ReportMaterial) -> tuple[OwnerShare, ...]:
     found: defaultdict[str, int] = defaultdict(int)
     blocking: defaultdict[str, int] = defaultdict(int)
     for finding in open_findings(material):
-        for owner in {owner_of[route] for route in finding.routes if route in owner_of}:
+        for owner in {owner_of[route] for route in finding.open_routes if route in owner_of}:
             found[owner] += 1
             blocking[owner] += finding.decision is Decision.BLOCK
     shares = [OwnerShare(owner, count, owed[owner], found[owner], blocking[owner], violations[owner])

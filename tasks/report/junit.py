@@ -149,7 +149,7 @@ def _finding_case(finding: Finding, is_report_only: bool) -> Case:
                f"({plural(finding.route_count, 'route')}, {plural(finding.occurrence_count, 'occurrence')})")
     text = "\n".join(filter(None, (
         f"first on {finding.example_route}", f"target: {finding.example_target}", finding.example_html,
-        finding.failure_summary, f"suppressed: {finding.suppressed_by}" if finding.suppressed_by else None,
+        finding.failure_summary, f"{finding.suppression}: {finding.suppressed_by}" if finding.suppression else None,
         finding.help_url)))
     is_blocking = finding.decision is Decision.BLOCK and not is_report_only
     decision = finding.decision.value if finding.decision else "not judged"

@@ -31,8 +31,8 @@ def list_findings(material: ReportMaterial, place: Place, *, is_violation: bool)
     columns = (
         Column("Impact", is_facet=True, order=IMPACT_ORDER), Column("Rule", ANCHOR), Column("Decision", is_facet=True),
         Column("Baseline", is_facet=True), Column("Journey", is_facet=True), Column("Routes", NUMBER),
-        Column("Occurrences", NUMBER), Column("Criteria"), Column("Owners"), Column("First on", ADDRESS),
-        Column("Selector", CODE))
+        Column("Occurrences", NUMBER), Column("Suppressed", NUMBER), Column("Criteria"), Column("Owners"),
+        Column("First on", ADDRESS), Column("Selector", CODE))
     name, title = ("findings", "Findings") if is_violation else ("review", "Needs review")
     intro = ("Violations of all routes, one row for each fault however many routes have it. Worst first."
              if is_violation else "What the engine could not decide alone: a person has to look.")
@@ -43,12 +43,12 @@ def list_findings(material: ReportMaterial, place: Place, *, is_violation: bool)
 
 def _finding_row(finding: Finding, href: str | None) -> tuple[Cell, ...]:
     decision = finding.decision.value if finding.decision else ""
-    if finding.suppressed_by is not None:
-        decision += ", suppressed"
+    if finding.suppression:
+        decision += ", suppressed" if finding.suppression == "suppressed" else ", partly suppressed"
     return (
         finding.impact or UNKNOWN_IMPACT, Anchor(finding.rule, href or ""), decision,
         finding.standing.value.replace("_", " ") if finding.standing else "", finding.journey, finding.route_count,
-        finding.occurrence_count, ", ".join(finding.criteria[:LISTED_CRITERIA]),
+        finding.occurrence_count, finding.suppressed_count or None, ", ".join(finding.criteria[:LISTED_CRITERIA]),
         cut_text(", ".join(finding.owners), OWNERS_CHARACTERS), finding.example_route,
         cut_text(finding.example_target, TARGET_CHARACTERS))
 
@@ -92,7 +92,8 @@ def list_owners(material: ReportMaterial) -> Listing:
     rows: list[tuple[Cell, ...]] = [
         (share.owner, share.route_count, share.owed_count, share.finding_count, share.blocking_count,
          share.violation_count) for share in owner_shares(material)]
-    return Listing("owners", "Owners", columns, rows, "A finding on routes of several owners counts for each.",
+    return Listing("owners", "Owners", columns, rows, "A finding on routes of several owners counts for each "
+                   "who has a route where it is not suppressed.",
                    "The plan has no routes.")
 
 

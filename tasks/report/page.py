@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from schemas.finding import Finding
+from schemas.plural import plural
 from schemas.report_material import ReportMaterial
 from schemas.route import Journey
 from tasks.report import lists
@@ -189,5 +190,6 @@ def environment() -> Environment:
     made = Environment(loader=PackageLoader("tasks.report"), autoescape=True, undefined=StrictUndefined,
                        trim_blocks=True, lstrip_blocks=True)
     made.filters["amount"] = lambda value: f"{value:,}"
+    made.filters["plural"] = lambda count, noun, many="": plural(count, noun, many)
     made.filters["is_link"] = is_link
     return made

@@ -56,7 +56,7 @@ FAILED = replace(SAMPLE, run_id="r2", scan_ms=None, ended_at="2026-11-30T09:00:0
 FINDING = Finding(
     "0123456789abcdef", "image-alt", "critical", True, "primary", 3, 2, ("https://e.test/a as staff",), ("web",),
     "https://e.test/a", "img", "<img>", "Fix it", '[["img"]]', ("wcag2a",), ("1.1.1",), "Say it", "https://help.test",
-    Decision.BLOCK, Standing.NEW, "agreed (web)", "2027-01-31")
+    Decision.BLOCK, Standing.NEW, "agreed (web)", "2027-01-31", 2, ("https://e.test/b",))
 LETTER = DeadLetter(ROUTE.task_id, ROUTE.route, "staff", ROUTE.url, "web", 0, 1, "attempt-1-00000001", 1,
                     OutcomeKind.TIMED_OUT, "deadline", "d", "h", 200, ROUTE.url, is_accepted=False)
 QUARANTINED = Quarantined(0, "outcomes", "shop/runs/r1/x.parquet", "title is longer than 300", "3", ROUTE.task_id, "{}")

@@ -1,7 +1,10 @@
 """Suppressions in the gate: they keep from blocking, never from the data, and the careless ones are told."""
 
+from dataclasses import replace
+
 import pytest
 
+from schemas.finding import Decision
 from schemas.policy import parse_policy
 from schemas.settings import IdentitySwitches
 from schemas.suppression import parse_suppressions
@@ -37,6 +40,31 @@ def test_a_suppressed_finding_does_not_block_and_stays_in_the_data():
 def test_what_is_left_of_a_finding_still_blocks():
     verdict = verdict_of([ENTRY], occurrence(A), occurrence(B))
     assert (verdict.kind, verdict.findings[0].decision, verdict.suppressed_count) == ("blocked", "block", 1)
+
+
+def test_a_finding_says_how_much_of_it_is_suppressed_and_where_all_is():
+    """Two entries cover a part: what they cover adds up to what the list of suppressions says."""
+    first, second = ENTRY | {"selector": "img"}, ENTRY | {"route": "glob:/b", "owner": "shop", "expires": "2026-12-05"}
+    other = occurrence(A, target='["b"]', target_text="b")
+    verdict = verdict_of([first, second], occurrence(A), other, occurrence(B))
+    (finding,) = verdict.findings
+    assert (finding.suppressed_count, finding.suppression, finding.suppressed_routes, finding.open_routes) == (
+        2, "2 of 3 suppressed", (B.route,), (A.route,))
+    assert (finding.suppressed_by, finding.suppressed_until) == (
+        "decorative (web, T-1); decorative (shop, T-1)", "2026-12-05")
+    assert sum(use.applied_count for use in verdict.suppressions) == finding.suppressed_count
+    assert " 1 finding (3 occurrences, 2 of them suppressed): 1 block, 0 warn, 0 ignored or wholly suppressed." in (
+        verdict.summary)
+    (whole,), (none,) = verdict_of([ENTRY], occurrence(A)).findings, verdict_of([], occurrence(A)).findings
+    assert [(one.suppressed_count, one.suppression, one.suppressed_routes) for one in (whole, none)] == [
+        (1, "suppressed", (A.route,)), (0, "", ())]
+
+
+@pytest.mark.parametrize(("decision", "said"), [("ignore", "suppressed"), ("warn", "partly suppressed")])
+def test_a_finding_of_an_older_file_says_what_it_knows(decision, said):
+    (finding,) = verdict_of([ENTRY], occurrence(A)).findings
+    older = replace(finding, decision=Decision(decision), suppressed_count=None, suppressed_routes=None)
+    assert (older.suppression, older.open_routes) == (said, older.routes)
 
 
 @pytest.mark.parametrize(("selector", "kind"), [("img", "passed"), ("#x img", "blocked"), (None, "passed")])

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.suppression import parse_suppressions
 from tasks.report import details
 from tasks.report import listing as listing_module
 from tasks.report.chart import HEIGHT, WIDTH, Bar, draw_shards, draw_trend, slice_coverage
@@ -22,7 +23,10 @@ from tasks.report.facts import (
     shard_facts,
 )
 from tasks.report.inert import csv_cell, markdown_text, web_link, xml_text
+from tasks.report.junit import junit_xml
 from tasks.report.listing import Anchor, CellKind, Column, Listing, json_block
+from tasks.report.lists import list_findings
+from tasks.report.page import html_files
 from tests.small_estate import evidence_of, occurrence, outcome, plan_of, route
 from tests.small_report import calm_material, interrupted_material, material_of
 
@@ -122,6 +126,26 @@ def test_suppressed_findings_and_reviews_are_not_open():
 def test_owners_have_their_routes_and_findings():
     assert owner_shares(calm_material()) == (
         OwnerShare("shop", 1, 0, 1, 1, 0), OwnerShare("web", 1, 0, 1, 1, 0), OwnerShare("(no owner)", 1, 0, 1, 0, 0))
+
+
+def test_an_owner_has_nothing_to_repair_where_all_is_suppressed():
+    mine, theirs = route("/a"), route("/b", owner="shop")
+    plan = plan_of(mine, theirs)
+    entry = {"rule": "image-alt", "route": "glob:/b", "reason": "redesign", "owner": "shop", "expires": "2027-01-31"}
+    other = occurrence(theirs, "region", "div", "moderate")
+    material = material_of(plan, evidence_of(plan, [outcome(mine), outcome(theirs)], [
+        occurrence(mine), occurrence(theirs), other]),
+        suppressions=parse_suppressions({"suppressions": [entry]}, "s", None))
+    assert owner_shares(material) == (OwnerShare("web", 1, 0, 1, 1, 0), OwnerShare("shop", 1, 0, 1, 0, 0))
+    assert [(repair.finding.rule, repair.clean_count) for repair in best_repairs(material)] == [
+        ("image-alt", 1), ("region", 1)]
+    rows = list_findings(material, lambda finding: None, is_violation=True).rows
+    assert [(row[2], row[6], row[7]) for row in rows] == [("block, partly suppressed", 2, 1), ("warn", 1, None)]
+    junit = junit_xml(material).decode()
+    assert "1 of 2 suppressed: redesign (shop)" in junit
+    page = html_files(material)
+    assert b"1 of 2 suppressed: redesign (shop)" in page["details.html"]
+    assert b"1 suppressed occurrence is not counted in this table." in page["index.html"]
 
 
 def test_a_shard_without_a_receipt_says_so():
