@@ -1,10 +1,11 @@
 """Say what the settings kept out of the test: nobody may take it for clean.
 
-Here: exclusions of elements with what they did, and those that did nothing. Not here: finding the elements
-(`tasks/scan/`). They never make a run incomplete by themselves: they are a decision of the estate's owner, told to all.
+Here: addresses that the plan leaves out; exclusions of elements with what they did, and those that did nothing. Not
+here: leaving addresses out (`tasks/normalize.py`), finding the elements (`tasks/scan/`). They never make a run
+incomplete by themselves: they are a decision of the estate's owner, told to all.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from schemas.baseline import Baseline
@@ -16,7 +17,25 @@ from schemas.verdict import Reason, Weight
 
 
 def judge_exclusions(given: GateInput) -> Iterable[Reason]:
-    """Name the exclusions of elements that were in force, each with what it did."""
+    """Name the addresses that were left out, and the exclusions of elements that were in force with what each did."""
+    yield from _excluded_addresses(given)
+    yield from _excluded_elements(given)
+
+
+def _excluded_addresses(given: GateInput) -> Iterable[Reason]:
+    by_pattern: dict[str, list[str]] = defaultdict(list)
+    for one in given.plan.header.excluded:
+        by_pattern[one.pattern].append(one.url)
+    if by_pattern:
+        count = len(given.plan.header.excluded)
+        yield Reason.of(Weight.WARN, "routes_excluded",
+                        f"{plural(count, 'address', 'addresses')} of the manifest {'is' if count == 1 else 'are'} not "
+                        "audited, as `exclude` says: nothing is known of them.",
+                        (f"{pattern}: {plural(len(urls), 'address', 'addresses')}, first {min(urls)}"
+                         for pattern, urls in by_pattern.items()), count)
+
+
+def _excluded_elements(given: GateInput) -> Iterable[Reason]:
     exclusions = given.plan.header.scan.exclude_elements
     if not exclusions:
         return

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from schemas.plan import Excluded
 from schemas.settings import Exclusion, IdentitySwitches, ScanSettings
 from schemas.verdict import Reason, VerdictKind, Weight
 from tasks.gate import decide_verdict, make_baseline, prune_baseline
@@ -44,6 +45,21 @@ def test_each_exclusion_is_told_with_what_it_did() -> None:
                "remove them (`scan.exclude_elements`).", 1, (".old",))]
     assert verdict.provenance["scan"] == {
         "exclude_elements": ["#chat (of the vendor)", ".map on glob:/shop/**", ".old"]}
+
+
+def test_addresses_that_the_settings_keep_out_are_told_and_change_nothing() -> None:
+    left_out = tuple(Excluded(f"https://e.test/{path}", pattern) for path, pattern in (
+        ("admin/b", "glob:/admin/**"), ("admin/a", "glob:/admin/**"), ("logout", "glob:/logout")))
+    plan = plan_of(A, excluded=left_out)
+    verdict = decide_verdict(judge_of(plan, evidence_of(plan, [outcome(A)])))
+    assert (verdict.kind, verdict.reasons, verdict.warnings) == (VerdictKind.PASSED, (), (
+        Reason("routes_excluded", Weight.WARN, "3 addresses of the manifest are not audited, as `exclude` says: "
+               "nothing is known of them.", 3,
+               ("glob:/admin/**: 2 addresses, first https://e.test/admin/a",
+                "glob:/logout: 1 address, first https://e.test/logout")),))
+    one = plan_of(A, excluded=left_out[:1])
+    (said,) = decide_verdict(judge_of(one, evidence_of(one, [outcome(A)]))).warnings
+    assert said.text.startswith("1 address of the manifest is not audited, ")
 
 
 def test_patterns_see_folded_identities() -> None:
