@@ -4,8 +4,9 @@ Here: the answer as rows. Not here: printing them (`flows/`). It repeats no judg
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,9 +19,9 @@ from schemas.gate_input import GateInput
 from schemas.outcome import Outcome
 from schemas.route import RouteKey
 from tasks.gate.builds import needed_rules
-from tasks.gate.cells import Judged, judge_sightings, within_limits
+from tasks.gate.cells import Judged, judge_sightings, suppressing, within_limits
 from tasks.gate.regression import clean_routes, compare_with_baseline
-from tasks.gate.suppressions import apply_suppressions
+from tasks.gate.suppressions import Suppressed, apply_suppressions
 
 NEAREST = 5
 
@@ -75,12 +76,14 @@ def explain_route(given: GateInput, route: str) -> tuple[RouteExplanation, ...]:
     changes = compare_with_baseline(given, given.baseline) if given.baseline else None
     clean = clean_routes(given, given.baseline) if given.baseline else frozenset()
     judged: dict[str, list[Judged]] = defaultdict(list)
-    for item in within_limits(judge_sightings(given, changes, clean, apply_suppressions(given))):
+    suppressed = apply_suppressions(given)
+    for item in within_limits(judge_sightings(given, changes, clean, suppressed)):
         judged[item.sighting.task_id].append(item)
     needed = needed_rules(given)
+    say = partial(_said, given, suppressed)
     return tuple(RouteExplanation(
         route=str(RouteKey(row.route, row.auth)), journey=row.journey, coverage=_coverage(given, row),
-        rules=_explain_rules(given, row, judged[row.task_id], needed)) for row in rows)
+        rules=_explain_rules(given, row, judged[row.task_id], needed, say)) for row in rows)
 
 
 def _coverage(given: GateInput, row: Outcome) -> str:
@@ -94,7 +97,7 @@ def _coverage(given: GateInput, row: Outcome) -> str:
 
 
 def _explain_rules(
-    given: GateInput, row: Outcome, items: Sequence[Judged], needed: frozenset[str]
+    given: GateInput, row: Outcome, items: Sequence[Judged], needed: frozenset[str], say: Callable[[Judged], str]
 ) -> tuple[RuleExplanation, ...]:
     results = given.converged.rule_results
     ran: dict[str, Counter[str]] = defaultdict(Counter)
@@ -105,12 +108,13 @@ def _explain_rules(
     by_rule: dict[str, list[Judged]] = defaultdict(list)
     for item in items:
         by_rule[item.sighting.rule].append(item)
-    rules = [_explain(rule, ran.get(rule), rule in needed, by_rule.get(rule, []))
+    rules = [_explain(rule, ran.get(rule), rule in needed, by_rule.get(rule, []), say)
              for rule in {*ran, *by_rule, *needed}]
     return tuple(sorted(rules, key=lambda r: (-r.decision.rank if r.decision else 1, r.rule)))
 
 
-def _explain(rule: str, classes: Counter[str] | None, is_needed: bool, items: Sequence[Judged]) -> RuleExplanation:
+def _explain(rule: str, classes: Counter[str] | None, is_needed: bool, items: Sequence[Judged],
+             say: Callable[[Judged], str]) -> RuleExplanation:
     came_out = "not run" if classes is None else ", ".join(f"{name} {count}" for name, count in sorted(classes.items()))
     if not items:
         text = "nothing found"
@@ -120,14 +124,16 @@ def _explain(rule: str, classes: Counter[str] | None, is_needed: bool, items: Se
     worst = max(items, key=lambda item: item.decision.rank)
     return RuleExplanation(
         rule, came_out, is_needed, sum(item.sighting.count for item in items),
-        f"{worst.cell_name}: {worst.cell.action}", worst.decision, "; ".join(dict.fromkeys(map(_said, items))))
+        f"{worst.cell_name}: {worst.cell.action}", worst.decision, "; ".join(dict.fromkeys(map(say, items))))
 
 
-def _said(item: Judged) -> str:
-    """Say one sighting's judgement in words."""
+def _said(given: GateInput, suppressed: Suppressed, item: Judged) -> str:
+    """Say one sighting's judgement in words, and by whose word and until when it is suppressed."""
     finding = f"{item.sighting.fingerprint}: "
+    agreed = "suppressed " + ", and ".join(f"until {entry.expires}: {entry.by}"
+                                           for entry in suppressing(given, [item], suppressed))
     if item.open_count == 0:
-        return finding + "suppressed"
+        return finding + agreed
     parts = [f"{item.kind}, {item.sighting.impact or 'no impact'} on {item.journey}: {item.decision}"]
     if item.is_regression:
         parts.append("new on a route that was clean")
@@ -135,5 +141,5 @@ def _said(item: Judged) -> str:
         parts.append("known to the baseline" if item.new_count == 0 and item.standing else "within the limit")
     if item.standing is not None:
         parts.append(item.standing.value)
-    suppressed = item.sighting.count - item.open_count
-    return finding + ", ".join(parts) + (f", {suppressed} suppressed" if suppressed else "")
+    suppressed_count = item.sighting.count - item.open_count
+    return finding + ", ".join(parts) + (f", {suppressed_count} {agreed}" if suppressed_count else "")

@@ -228,7 +228,7 @@ def test_an_explanation_is_plain_lines(folder, call):
     assert (code, lines[0][:7], lines[2:6]) == (1, "Blocked", [
         f"{SITE}/news (secondary)", "  coverage: scanned, tested. Covered.",
         "  ignore: color-contrast (pass 1, violation 1), judged by serious on secondary: warn",
-        f"      {PALE}: suppressed"])
+        f"      {PALE}: suppressed until 2999-12-31: redesign (press, P-1)"])
     assert lines[6].endswith("rules ran and found nothing")
     assert 50 < int(lines[6].split()[0]) < passed
 

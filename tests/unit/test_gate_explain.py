@@ -61,7 +61,12 @@ def test_baseline_and_suppressions_are_explained():
     entry = {"rule": "image-alt", "route": "glob:/a", "selector": "img", "reason": "r", "owner": "o",
              "expires": "2027-01-01"}
     suppressions = parse_suppressions({"suppressions": [entry]}, "s", None)
-    assert "suppressed" in explain_route(run_of(occurrence(A), suppressions=suppressions), A.task_id)[0].rules[0].text
+    (text,) = [rule.text for rule in explain_route(run_of(occurrence(A), suppressions=suppressions), A.task_id)[0].rules
+               if rule.occurrence_count]
+    assert text.endswith(": suppressed until 2027-01-01: r (o)")
+    given = run_of(occurrence(A), occurrence(A, target='["b"]', target_text="b"), suppressions=suppressions)
+    (text,) = [rule.text for rule in explain_route(given, A.task_id)[0].rules if rule.occurrence_count]
+    assert text.endswith("block, 1 suppressed until 2027-01-01: r (o)")
     given = run_of(occurrence(A))
     given = replace(given, baseline=make_baseline(given, decide_verdict(given)))
     assert "carried" in explain_route(given, A.task_id)[0].rules[0].text
