@@ -144,10 +144,23 @@ def _flat(name: str, value: object) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping) and value:
         for key, item in value.items():
             yield from _flat(f"{name}.{key}" if name else str(key), item)
+    elif isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):
+        yield from ((f"{name} {number}", _said(item)) for number, item in enumerate(value, 1))
     elif isinstance(value, list | tuple):
-        yield name, ", ".join(map(str, value))
+        yield name, ", ".join(map(_said, value))
     else:
-        yield name, "" if value is None or value == {} else str(value)
+        yield name, _said(value)
+
+
+def _said(value: object) -> str:
+    """Say a setting as it is written in YAML: a pair is a key with its value."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ": ".join(map(_said, value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_said(item)}" for key, item in value.items() if item is not None)
+    return "" if value is None or value == {} else str(value)
 
 
 def _navigation(sections: Sequence[Section], binding: Binding, here: str) -> list[dict[str, object]]:

@@ -257,6 +257,16 @@ def test_all_formats_count_alike(make):
     assert f"<dd>{blocking}</dd>" in page
 
 
+def test_settings_are_said_as_they_are_written():
+    page = render_report(calm_material())["settings.html"].decode()
+    assert '<th scope="row">scan.rules</th><td class="code"><code>target-size: true</code></td>' in page
+    assert '<th scope="row">scan.verify_tls</th><td class="code"><code>true</code></td>' in page
+    assert ('<th scope="row">suppressions 1</th><td class="code"><code>rule: region, route: glob:/, reason: redesign, '
+            "owner: web, ticket: W-1, expires: 2027-01-31, is_expired: false, applied_count: 1</code></td>") in page
+    main = page[page.index("<main"):]
+    assert [word for word in ("&#39;", ">True<", ">None<") if word in main] == []
+
+
 def test_names_are_fixed_words_and_numbers():
     names = list(render_report(hostile_material()))
     assert len({name.lower() for name in names}) == len(names)
