@@ -11,7 +11,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from schemas.report_material import ReportMaterial
 from tasks.report import render_report
 from tasks.scan.browser import find_browser
-from tests.small_report import HOSTILE, calm_material, hostile_material, interrupted_material
+from tests.small_estate import evidence_of, occurrence, outcome, plan_of, route
+from tests.small_report import HOSTILE, calm_material, hostile_material, interrupted_material, material_of
 
 AXE = next(Path(axe_playwright_python.__file__).parent.rglob("axe.min.js")).read_text("utf-8")
 RUN_AXE = """() => axe.run({
@@ -198,6 +199,29 @@ def test_paper_gets_the_content_and_no_controls(page, tmp_path):
     assert seen == {".controls": False, ".sections": False, "table": True, "h1": True}
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_paper_shows_what_is_folded_away_on_the_screen(page, tmp_path):
+    """Five faults of one cell are one reason with five examples, of which the screen folds two."""
+    home = route("/")
+    plan = plan_of(home)
+    write(tmp_path, material_of(plan, evidence_of(plan, [outcome(home)], [
+        *(occurrence(home, node=f"n{number}") for number in range(5)), occurrence(home, "region", "div", "moderate")])))
+    page.goto((tmp_path / "index.html").as_uri())
+    folded = "details ul.reasons li, .reasons details li"
+    shown = f"[...document.querySelectorAll('{folded}')].map(li => li.checkVisibility({{contentVisibilityAuto: true}}))"
+    assert page.evaluate(shown) and not any(page.evaluate(shown))
+    page.emulate_media(media="print")
+    assert all(page.evaluate(shown))
+
+
+def test_a_rule_is_readable_in_a_narrow_window(page, tmp_path):
+    page.set_viewport_size({"width": 400, "height": 800})
+    write(tmp_path, calm_material())
+    page.goto((tmp_path / "index.html").as_uri())
+    table = page.locator("section[aria-labelledby='repairs'] table")
+    rule, cleared = (table.locator("thead th").nth(place).bounding_box()["width"] for place in (1, 2))
+    assert (rule >= 180, cleared <= 100) == (True, True), (rule, cleared)
 
 
 def test_a_narrow_window_scrolls_tables_and_not_the_page(page, tmp_path):
