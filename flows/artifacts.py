@@ -97,8 +97,9 @@ def plan_rows(shards: Sequence[ShardBrief], receipts: Mapping[int, Sequence[Rece
     """Return a row for each shard: routes, planned load, and once there are receipts the actual one and attempts."""
     rows: list[dict[str, object]] = []
     for shard in shards[:SHOWN_ROWS]:
-        row: dict[str, object] = {"shard": shard.shard_index, "routes": shard.route_count,
-                                  "planned": in_words(shard.load_ms), "actual": "", "attempts": "", "ended by": ""}
+        planned = in_words(shard.lasts_ms(shard.load_ms))
+        row: dict[str, object] = {"shard": shard.shard_index, "routes": shard.route_count, "planned": planned,
+                                  "actual": "", "attempts": "", "ended by": ""}
         if done := receipts.get(shard.shard_index):
             row |= {"actual": in_words(sum(receipt.actual_ms for receipt in done)),
                     "attempts": done[-1].attempt, "ended by": done[-1].ended_by.value}

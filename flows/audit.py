@@ -74,8 +74,9 @@ def plan_audit(request: AuditRequest) -> PlannedRun:
     if deployment.get_id() is not None:
         require_lasting_places(SETTINGS)
     run = plan_run(request, request.run_id or run_id, f"{run_id}:{flow_run.get_run_count()}")
-    get_run_logger().info("planned run %s of estate %s: %d routes in %d shards, %d ms", run.ref.run_id, run.ref.estate,
-                          sum(shard.route_count for shard in run.shards), len(run.shards), ms_since(began))
+    get_run_logger().info("planned run %s of estate %s: %s in %s, %d ms", run.ref.run_id, run.ref.estate,
+                          plural(sum(shard.route_count for shard in run.shards), "route"),
+                          plural(len(run.shards), "shard"), ms_since(began))
     artifacts.show_plan(run)
     return run
 
@@ -92,8 +93,8 @@ def scan_shard(shard: ShardBrief, run: PlannedRun) -> "State[Any]":
         report = scan_shard_of(run, shard.shard_index, read_secret_blocks(SETTINGS.secret_blocks))
     except ContractError as error:
         return Failed(name="Refused", message=f"{shard.title} refused to scan: {error}")
-    get_run_logger().info("%s: %s; planned %d ms, took %d ms", shard.title, counted(report.counts), report.planned_ms,
-                          ms_since(began))
+    get_run_logger().info("%s: %s; planned %d ms, took %d ms", shard.title, counted(report.counts),
+                          shard.lasts_ms(report.planned_ms), ms_since(began))
     if report.is_settled:
         return Completed(message=f"{shard.title}: {counted(report.counts)}")
     return Failed(name="Unsettled", message=unsettled_message(shard, report))
@@ -104,8 +105,8 @@ def fold_estate(run: PlannedRun, shard_faults: Sequence[ShardFault]) -> Verdict:
     """Converge what the shards left in the store, learn, decide, publish."""
     began = time.monotonic()
     verdict = fold_run(run.ref, shard_faults)
-    get_run_logger().info("decided on %d routes: %s, %d findings, %d ms", verdict.coverage.planned_count,
-                          verdict.kind.value, verdict.finding_count, ms_since(began))
+    get_run_logger().info("decided on %s: %s, %s, %d ms", plural(verdict.coverage.planned_count, "route"),
+                          verdict.kind.value, plural(verdict.finding_count, "finding"), ms_since(began))
     artifacts.show_fold(run, verdict)
     return verdict
 
@@ -137,7 +138,7 @@ def faults_of(shards: "Sequence[PrefectFuture[Any]]", briefs: Sequence[ShardBrie
 def unsettled_message(shard: ShardBrief, report: ShardReport) -> str:
     """Say which routes of a shard are not settled, why and what to do about it, with the tail of its log."""
     count = sum(len(group.addresses) for group in report.unsettled)
-    lines = [f"{shard.title}: {plural(count, 'route')} not settled; Retry scans these and no others."]
+    lines = [f"{shard.title}: {plural(count, 'route')} not settled; Retry scans nothing else."]
     for group in report.unsettled:
         named, more = group.addresses[:SHOWN_ADDRESSES], len(group.addresses) - SHOWN_ADDRESSES
         lines.append(f"{len(group.addresses)} {group.why}: " + ", ".join(named)

@@ -47,18 +47,27 @@ from tasks.store import Store
 
 @dataclass(frozen=True, slots=True)
 class ShardBrief:
-    """What a person reads of a shard before it runs."""
+    """What a person reads of a shard before it runs.
+
+    Attributes:
+        load_ms: what its visits are thought to take, one after the other. in_flight: routes at once.
+    """
 
     shard_index: int
     shard_count: int
     route_count: int
     load_ms: int
+    in_flight: int = 1
+
+    def lasts_ms(self, load_ms: int) -> int:
+        """Return how long the shard is thought to need for a load."""
+        return round(load_ms / max(1, min(self.in_flight, self.route_count)))
 
     @property
     def title(self) -> str:
         """Name of its task run: `shard-0003 of 8 · 412 routes · about 4 min`."""
         return (f"shard-{self.shard_index:04d} of {self.shard_count} · {plural(self.route_count, 'route')} · "
-                f"about {in_words(self.load_ms)}")
+                f"about {in_words(self.lasts_ms(self.load_ms))}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +134,10 @@ def plan_run(
             check_rescan(rescan, read_plan(store, found))
         if is_first_look:
             check_same_files(request, store, found)
-    listener().planned(header, capacity_of(settings).shards_at_once)
-    briefs = tuple(ShardBrief(s.shard_index, header.shard_count, s.route_count, s.load_ms) for s in header.shards)
+    capacity = capacity_of(settings)
+    listener().planned(header, capacity.shards_at_once)
+    briefs = tuple(ShardBrief(load.shard_index, header.shard_count, load.route_count, load.load_ms, capacity.in_flight)
+                   for load in header.shards)
     budget_ms = request.run_budget_s * 1_000 if request.run_budget_s else settings.run_budget_ms
     return PlannedRun(ref, header.plan_id, briefs, flow_attempt, now, budget_ms, tuple(request.rescan),
                       tuple(map(str, header.scan.exclude_elements)))

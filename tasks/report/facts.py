@@ -40,7 +40,10 @@ class OwnerShare:
 
 @dataclass(frozen=True, slots=True)
 class ShardFact:
-    """A shard as planned and as it went; `actual_ms` is None and `ended_by` says why where there is no receipt."""
+    """A shard as planned and as it went; `actual_ms` is None and `ended_by` says why where there is no receipt.
+
+    `planned_ms` is time like `actual_ms`: the load of its visits over the routes that it worked on at once.
+    """
 
     shard_index: int
     auth: str | None
@@ -74,7 +77,7 @@ def open_findings(material: ReportMaterial) -> tuple[Finding, ...]:
 
 
 def best_repairs(material: ReportMaterial) -> tuple[Repair, ...]:
-    """Return the findings whose repair clears the most routes, best first; ties go to the wider, then the worse."""
+    """Return the findings whose repair makes most routes clean, best first; ties go to the wider, then the worse."""
     findings = open_findings(material)
     open_counts = Counter(route for finding in findings for route in finding.open_routes)
     repairs = [Repair(finding, sum(open_counts[route] == 1 for route in finding.open_routes)) for finding in findings]
@@ -104,11 +107,17 @@ def owner_shares(material: ReportMaterial) -> tuple[OwnerShare, ...]:
 def shard_facts(material: ReportMaterial) -> tuple[ShardFact, ...]:
     """Return every shard as planned and as it went."""
     owed = Counter(row.shard_index for row in owed_routes(material))
+    at_once: defaultdict[int, int] = defaultdict(int)
+    for row in material.outcomes:
+        at_once[row.shard_index] = max(at_once[row.shard_index], row.in_flight)
+    usual = max(at_once.values(), default=0)
     facts = []
     for load in material.plan.header.shards:
+        lane_count = max(1, min(load.route_count, at_once[load.shard_index] or usual))
         receipt = material.receipts.get(load.shard_index)
         facts.append(ShardFact(
-            load.shard_index, load.auth, load.route_count, owed[load.shard_index], load.load_ms,
+            load.shard_index, load.auth, load.route_count, owed[load.shard_index],
+            round(load.load_ms / lane_count),
             receipt.actual_ms if receipt else None, receipt.attempt if receipt else None,
             receipt.ended_by.value if receipt else "no receipt"))
     return tuple(facts)

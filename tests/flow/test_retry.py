@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from flows.journey import ShardBrief
+from flows.settings import capacity_of, settings_in_force
 from schemas.route import RouteKey
 from tasks.plan.pack import assign
 from tests.flow.api import wait_for
@@ -89,8 +91,9 @@ def test_a_failed_shard_is_retried_by_the_button(working, ui, hook, calm_dataset
 
 def assert_tasks_name_their_shard(tasks, lost):
     scans = {name: task for name, task in tasks.items() if name.startswith("scan ")}
-    assert sorted(scans) == [f"scan shard-{i:04d} of 8 · " + ("4 routes · about 20 s" if i == 3 else
-                                                              "1 route · about 5 s") for i in range(SHARDS)]
+    in_flight = capacity_of(settings_in_force()[0]).in_flight
+    assert sorted(scans) == [f"scan {ShardBrief(i, SHARDS, 4, 20_000, in_flight).title}" if i == 3 else
+                             f"scan shard-{i:04d} of 8 · 1 route · about 5 s" for i in range(SHARDS)]
     assert len(tasks) == SHARDS + 2
     bad = {name: task for name, task in scans.items() if task["state_name"] != "Completed"}
     assert [task["state_name"] for task in bad.values()] == ["Unsettled"]
@@ -105,7 +108,8 @@ def assert_stages_are_logged(working: Deployed, run_id: str):
     lines = working.logs_with(run_id, "decided on 11 routes: incomplete, 1 finding")
     text = "\n".join(lines)
     assert " of estate core: 11 routes in 8 shards, " in text
-    assert "shard-0003 of 8 · 4 routes · about 20 s: 1 scanned, 3 unreachable; planned 20000 ms, took " in text
+    shard = ShardBrief(3, SHARDS, 4, 20_000, capacity_of(settings_in_force()[0]).in_flight)
+    assert f"{shard.title}: 1 scanned, 3 unreachable; planned {shard.lasts_ms(20_000)} ms, took " in text
     assert len(lines) < 60
 
 

@@ -98,10 +98,12 @@ def test_the_verdict_says_once_for_each_reason_what_to_do():
 
 def test_the_plan_shows_what_became_of_it():
     plan = plan_of(route("/a"), route("/b", 1))
-    shards = [ShardBrief(0, 2, 1, 5_000), ShardBrief(1, 2, 1, 90_000)]
+    shards = [ShardBrief(0, 2, 4, 10_000, 2), ShardBrief(1, 2, 1, 90_000, 2)]
+    assert [shard.title for shard in shards] == [
+        "shard-0000 of 2 · 4 routes · about 5 s", "shard-0001 of 2 · 1 route · about 2 min"]
     done = [replace(receipt(plan, 0, (FIRST, 1)), actual_ms=4_000),
             replace(receipt(plan, 0, (SECOND, 1)), actual_ms=2_000, attempt=2)]
-    planned = {"shard": 0, "routes": 1, "planned": "5 s", "actual": "", "attempts": "", "ended by": ""}
+    planned = {"shard": 0, "routes": 4, "planned": "5 s", "actual": "", "attempts": "", "ended by": ""}
     lost = {"shard": 1, "routes": 1, "planned": "2 min", "actual": "", "attempts": "", "ended by": ""}
     assert plan_rows(shards, {}) == [planned, lost]
     assert plan_rows(shards, {0: done}) == [planned | {"actual": "6 s", "attempts": 2, "ended by": "finished"}, lost]
