@@ -76,8 +76,8 @@ def _print_findings(out: Console, verdict: Verdict) -> None:
     violations = [finding for finding in verdict.findings if finding.is_violation]
     if not violations:
         return
-    occurrences = sum(finding.occurrence_count for finding in violations)
-    out.print(_text(f"\nworst findings ({len(violations)} violations in all, {occurrences} occurrences)", "bold"))
+    occurrences = plural(sum(finding.occurrence_count for finding in violations), "occurrence")
+    out.print(_text(f"\nworst findings ({plural(len(violations), 'violation')} in all, {occurrences})", "bold"))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
     for name in ("impact", "rule", "routes", "decision", "example"):
         table.add_column(name, justify="right" if name == "routes" else "left", overflow="fold")

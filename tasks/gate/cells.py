@@ -115,7 +115,7 @@ def count_blocking(judged: Iterable[Judged]) -> dict[str, int]:
 
 
 def count_cells(policy: Policy, judged: Sequence[Judged], blocking: Mapping[str, int]) -> tuple[CellCount, ...]:
-    """Count what every cell met: all cells of the standard, and others where there is anything.
+    """Count what every cell met: all cells of the standard, and others, of all journeys, where there is anything.
 
     Args:
         policy: for cells that met nothing. judged: every sighting. blocking: findings against each cell's limit.
@@ -126,6 +126,9 @@ def count_cells(policy: Policy, judged: Sequence[Judged], blocking: Mapping[str,
             met[item.cell_name, item.kind, item.journey].append(item)
     cells = {key: (max((item.sighting.impact for item in items), key=impact_rank) or UNKNOWN_IMPACT, items[0].cell)
              for key, items in met.items()}
+    for (name, kind, journey), items in met.items():
+        for beside, other, cell in _cells_beside(policy, name, journey, items[0]):
+            cells.setdefault((beside, kind, other), (cells[name, kind, journey][0], cell))
     for impact in IMPACT_ROWS:
         for journey in JOURNEYS:
             name, cell = policy.cell_for("violation", "", impact, journey)
@@ -137,6 +140,14 @@ def count_cells(policy: Policy, judged: Sequence[Judged], blocking: Mapping[str,
             occurrence_count=sum(item.open_count for item in met[name, kind, journey]),
             blocking_count=blocking.get(name, 0), allowed=cell.allowed if cell.action.can_block else None)
         for (name, kind, journey), (impact, cell) in sorted(cells.items(), key=lambda entry: entry[0]))
+
+
+def _cells_beside(policy: Policy, name: str, journey: str, item: Judged) -> Iterable[tuple[str, str, Cell]]:
+    """Return the cells of one row of the policy on all journeys: name, journey, cell."""
+    for other in JOURNEYS:
+        beside, cell = policy.cell_for(item.kind, item.sighting.rule, item.sighting.impact, other)
+        if beside == name.replace(f" on {journey}", f" on {other}"):
+            yield beside, other, cell
 
 
 def fill_findings(given: GateInput, judged: Sequence[Judged], suppressed: Suppressed) -> tuple[Finding, ...]:

@@ -44,8 +44,9 @@ def _excluded_elements(given: GateInput) -> Iterable[Reason]:
     if used:
         affected = sum(bool(row.excluded_count) for row in given.converged.outcomes if row.outcome.was_scanned)
         yield Reason.of(Weight.WARN, "elements_excluded",
-                        f"{plural(element_count, 'element')} on {plural(affected, 'route')} were not tested, as the "
-                        "settings say (`scan.exclude_elements`): nothing is known of them.",
+                        f"{plural(element_count, 'element')} on {plural(affected, 'route')} "
+                        f"{'was' if element_count == 1 else 'were'} not tested, as the settings say "
+                        "(`scan.exclude_elements`): nothing is known of them.",
                         (f"{one}: {plural(routes_of[one], 'route')}" for one in used))
     unused = [one for one in exclusions if not routes_of[one]]
     if unused and any(row.outcome.was_scanned for row in given.converged.outcomes):

@@ -17,6 +17,7 @@ TARGET_CHARACTERS = 100
 LISTED_CRITERIA = 6
 OWNERS_CHARACTERS = 60
 SECONDS = 1000
+OWED = "Routes owed: not settled, and not accepted by the policy."
 NUMBER, CODE, ADDRESS, ANCHOR = CellKind.NUMBER, CellKind.CODE, CellKind.ADDRESS, CellKind.ANCHOR
 Place = Callable[[Finding], str | None]
 
@@ -93,7 +94,7 @@ def list_owners(material: ReportMaterial) -> Listing:
         (share.owner, share.route_count, share.owed_count, share.finding_count, share.blocking_count,
          share.violation_count) for share in owner_shares(material)]
     return Listing("owners", "Owners", columns, rows, "A finding on routes of several owners counts for each "
-                   "who has a route where it is not suppressed.",
+                   f"who has a route where it is not suppressed. {OWED}",
                    "The plan has no routes.")
 
 
@@ -108,7 +109,8 @@ def list_shards(material: ReportMaterial) -> Listing:
         share = None if fact.actual_ms is None or not fact.planned_ms else round(100 * fact.actual_ms / fact.planned_ms)
         rows.append((fact.shard_index, fact.auth or "", fact.route_count, fact.owed_count,
                      round(fact.planned_ms / SECONDS), actual, share, fact.attempt, fact.ended_by))
-    return Listing("shards", "Shards", columns, rows, "", "The plan has no shards.")
+    return Listing("shards", "Shards", columns, rows, "Planned: what the visits are thought to take together, "
+                   f"divided by the routes that the shard works on at once. {OWED}", "The plan has no shards.")
 
 
 def list_suppressions(material: ReportMaterial) -> Listing:

@@ -26,8 +26,8 @@ def summary_md(material: ReportMaterial) -> bytes:
         f"planned {inert(header.created_at)}.", "",
         *_reasons("Reasons", verdict.reasons), *_reasons("Warnings", verdict.warnings),
         "## Coverage", "",
-        f"{coverage.covered_count} of {plural(coverage.in_scope_count, 'route')} are covered, "
-        f"{coverage.scanned_count} were scanned.", "",
+        f"{coverage.covered_count} of {plural(coverage.in_scope_count, 'route')} covered, "
+        f"{coverage.scanned_count} scanned.", "",
         *_table(("outcome", "routes"), sorted(coverage.by_outcome.items())), "",
         "## Findings", "",
         f"{plural(verdict.finding_count, 'finding')}, {plural(verdict.occurrence_count, 'occurrence')}, "
@@ -58,7 +58,7 @@ def _cells(material: ReportMaterial) -> list[tuple[object, ...]]:
 def _repairs(material: ReportMaterial) -> Iterator[str]:
     repairs = best_repairs(material)
     if repairs:
-        yield from ("## Repairs that clear the most routes", "")
+        yield from ("## Repairs that pay most", "")
         yield from _table(("rule", "impact", "routes made clean", "routes", "occurrences", "first on"), [
             (repair.finding.rule, repair.finding.impact or "unknown", repair.clean_count, repair.finding.route_count,
              repair.finding.occurrence_count, repair.finding.example_route) for repair in repairs])

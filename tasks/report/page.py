@@ -203,6 +203,7 @@ def environment() -> Environment:
     made = Environment(loader=PackageLoader("tasks.report"), autoescape=True, undefined=StrictUndefined,
                        trim_blocks=True, lstrip_blocks=True)
     made.filters["amount"] = lambda value: f"{value:,}"
-    made.filters["plural"] = lambda count, noun, many="": plural(count, noun, many)
+    made.filters["plural"] = lambda count, noun, many="": f"{count:,} {plural(count, noun, many).partition(' ')[2]}"
+    made.filters["word"] = lambda count, one, many: one if count == 1 else many
     made.filters["is_link"] = is_link
     return made

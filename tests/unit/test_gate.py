@@ -51,6 +51,14 @@ def test_an_unknown_impact_is_counted_by_name():
     assert "unknown on primary" in verdict.reasons[0].text
 
 
+def test_a_cell_beside_the_standard_says_what_the_policy_does_on_every_journey():
+    verdict = verdict_of(occurrence(A, "region"), policy={"best_practice": {"primary": "block", "secondary": "warn"}})
+    assert [(cell.name, cell.action, cell.allowed, cell.finding_count, cell.impact) for cell in verdict.cells
+            if cell.kind == "best_practice"] == [
+        ("best_practice on primary", "block", 0, 1, "critical"),
+        ("best_practice on secondary", "warn", None, 0, "critical")]
+
+
 def test_needs_review_is_judged_apart():
     """Fault 057: only items that need review pass by default and are counted; the policy can make them block."""
     item = occurrence(A, is_violation=False)

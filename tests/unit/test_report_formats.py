@@ -253,7 +253,7 @@ def test_all_formats_count_alike(make):
     assert sum(int(row["occurrence_count"]) for row in findings) == occurrences
     assert Counter(row["outcome"] for row in routes) == verdict.coverage.by_outcome
     assert f"{plural(verdict.finding_count, 'finding')}, {plural(occurrences, 'occurrence')}, " in markdown
-    assert f">{verdict.finding_count}</dd>" in page and f"findings ({occurrences} occurrences)" in page
+    assert f">{verdict.finding_count}</dd>" in page and f" ({plural(occurrences, 'occurrence')})" in page
     assert f"<dd>{blocking}</dd>" in page
 
 

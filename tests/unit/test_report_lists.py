@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.suppression import parse_suppressions
+from tasks.gate import decide_verdict, make_baseline
 from tasks.report import details
 from tasks.report import listing as listing_module
 from tasks.report.chart import HEIGHT, WIDTH, Bar, draw_shards, draw_trend, slice_coverage
@@ -25,9 +26,9 @@ from tasks.report.facts import (
 from tasks.report.inert import csv_cell, markdown_text, web_link, xml_text
 from tasks.report.junit import junit_xml
 from tasks.report.listing import Anchor, CellKind, Column, Listing, json_block
-from tasks.report.lists import list_findings
+from tasks.report.lists import list_findings, list_shards
 from tasks.report.page import html_files
-from tests.small_estate import evidence_of, occurrence, outcome, plan_of, route
+from tests.small_estate import evidence_of, judge_of, occurrence, outcome, plan_of, route
 from tests.small_report import calm_material, interrupted_material, material_of
 
 COLUMNS = (Column("Name"), Column("Kind", is_facet=True, order=("b", "a")), Column("Count", CellKind.NUMBER),
@@ -128,6 +129,21 @@ def test_owners_have_their_routes_and_findings():
         OwnerShare("shop", 1, 0, 1, 1, 0), OwnerShare("web", 1, 0, 1, 1, 0), OwnerShare("(no owner)", 1, 0, 1, 0, 0))
 
 
+def test_one_of_a_kind_is_said_as_one():
+    home = route("/")
+    plan = plan_of(home)
+    given = judge_of(plan, evidence_of(plan, [outcome(home)], []))
+    material = material_of(plan, evidence_of(plan, [outcome(home)], [occurrence(home)]),
+                           baseline=make_baseline(given, decide_verdict(given)))
+    page = html_files(material)["index.html"].decode()
+    for said in ("of 1 route in scope is covered</dt>", "<dt>finding (1 occurrence): 1 violation, 0 to review</dt>",
+                 "<dt>finding blocks</dt>", ": 1 new occurrence, 1 of them", "gone with 0 routes"):
+        assert said in page, said
+    assert material.verdict.summary.endswith(
+        "1 finding (1 occurrence): 1 block, 0 warn, 0 ignored or wholly suppressed. 1 is new against the baseline.")
+    assert "Planned: what the visits" in list_shards(material).intro
+
+
 def test_an_owner_has_nothing_to_repair_where_all_is_suppressed():
     mine, theirs = route("/a"), route("/b", owner="shop")
     plan = plan_of(mine, theirs)
@@ -151,6 +167,15 @@ def test_an_owner_has_nothing_to_repair_where_all_is_suppressed():
 def test_a_shard_without_a_receipt_says_so():
     assert shard_facts(interrupted_material()) == (
         ShardFact(0, None, 2, 1, 1000, 1000, 1, "finished"), ShardFact(1, None, 1, 1, 1000, None, None, "no receipt"))
+
+
+def test_a_shard_is_planned_in_time_as_it_went():
+    """Two routes at once need half of what their visits take together; a shard that wrote nothing works like others."""
+    a, b, c, lost, more = route("/a"), route("/b"), route("/c", 1), route("/lost", 2), route("/more", 2)
+    plan = plan_of(a, b, c, lost, more)
+    evidence = evidence_of(plan, [outcome(row, in_flight=2) for row in (a, b, c)])
+    evidence.receipts.pop(2)
+    assert [fact.planned_ms for fact in shard_facts(material_of(plan, evidence))] == [500, 1000, 500]
 
 
 def test_accepted_routes_are_not_owed():
