@@ -144,7 +144,7 @@ def test_an_unsettled_shard_says_why_and_what_to_do():
                          "the end")
     brief = ShardBrief(0, 1, 8, 1)
     assert unsettled_message(brief, report).splitlines() == [
-        f"{brief.title}: 8 routes not settled; Retry scans these and no others.",
+        f"{brief.title}: 8 routes not settled; Retry scans nothing else.",
         "7 http_error/status_503: http://e.test/0, http://e.test/1, http://e.test/2, http://e.test/3, http://e.test/4 "
         "and 2 more", "    Look at its log.", "1 missing: http://e.test/z", "log:", "the end"]
 
