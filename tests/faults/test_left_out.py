@@ -54,7 +54,7 @@ def test_the_file_of_another_auditor_decides_what_is_tested_and_every_output_say
         again = plan_of({"urls": ["the file is not read again"]}, "f2")  # and its settings still hold
         assert (again.run.plan_id, again.run.not_tested) == (legs.run.plan_id, legs.run.not_tested)
         report = legs.store.read(legs.run.ref.layout.file("report/index.html")).decode()
-        assert ("#chat on re:" in report, "were not tested" in report) == (True, True)
+        assert ("#chat on re:" in report, "not tested, as the settings say" in report) == (True, True)
         assert exit_code_of(["plan", ".pa11yci", "--run-id", "r1", "--shards", "1"]) == ExitCode.PASSED
         said = capsys.readouterr().out
         assert f"not tested: #chat on re:^{re.escape(site.url('/a'))}$ (hideElements of .pa11yci)" in said
