@@ -1,6 +1,5 @@
 """Kill whatever can be killed, then go on: nothing committed is lost, nothing is doubled, nothing is clean unseen."""
 
-import os
 import random
 import threading
 
@@ -67,7 +66,7 @@ def test_a_killed_browser_or_driver_costs_only_the_routes_in_flight(start, victi
         def kill_once(shard_index, event):
             if event.get("event") == "ended" and not killed.is_set():
                 killed.set()
-                kill([pid for pid in descendants(os.getpid()) if victim in command_of(pid)])
+                kill([pid for shard in shard_processes() for pid in descendants(shard) if victim in command_of(pid)])
 
         killed = threading.Event()
         legs.on_event = kill_once
