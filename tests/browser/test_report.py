@@ -212,7 +212,8 @@ def test_paper_shows_what_is_folded_away_on_the_screen(page, tmp_path):
     shown = f"[...document.querySelectorAll('{folded}')].map(li => li.checkVisibility({{contentVisibilityAuto: true}}))"
     assert page.evaluate(shown) and not any(page.evaluate(shown))
     page.emulate_media(media="print")
-    page.wait_for_function(f"{shown}.every(Boolean)")
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert all(page.evaluate(shown))
 
 
 def test_a_rule_is_readable_in_a_narrow_window(page, tmp_path):
