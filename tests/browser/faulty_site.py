@@ -24,8 +24,9 @@ from tasks.scan.access import Access
 from tasks.scan.browser import Browser, BrowserBuild
 from tasks.scan.engine import engine_source, read_engine
 from tasks.scan.partial import Visited
-from tasks.scan.process import PROC, descendants, with_descendants
+from tasks.scan.process import descendants, with_descendants
 from tasks.scan.visit import Visitor
+from tests.processes import command_of
 
 Result = TypeVar("Result")
 FAULT = '<img src="/pixel.png">'  # image-alt, critical
@@ -246,14 +247,7 @@ def targets(visited: Visited, rule: str = "image-alt") -> list[str]:
 def browser_processes() -> set[int]:
     """List the processes of drivers below this one and of their browsers; other tests' servers are not among them."""
     below = descendants(os.getpid())
-    return set(with_descendants(pid for pid in below if b"/driver/node" in _command(pid)))
-
-
-def _command(pid: int) -> bytes:
-    try:
-        return (PROC / str(pid) / "cmdline").read_bytes()
-    except OSError:
-        return b""
+    return set(with_descendants(pid for pid in below if "/driver/node" in command_of(pid)))
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = 10.0) -> bool:
